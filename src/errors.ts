@@ -1,13 +1,16 @@
 /**
- * One error class for everything that can go wrong with a call. Its codes are those of `google.rpc.Code`
- * (https://grpc.io/docs/guides/status-codes/), or a service's own above them; the same table gives the HTTP status.
+ * The one error class for a failed call. Its codes are from `google.rpc.Code`
+ * (https://grpc.io/docs/guides/status-codes/), or a service's own codes above them. The same table
+ * maps them to HTTP statuses.
  */
 import type { Any } from "./gen/google/protobuf/any.js";
 import { Code } from "./gen/google/rpc/code.js";
 
 export { Code };
 
-/** The HTTP status of each code, from the comments of google/rpc/code.proto. Not listed: 500. */
+/**
+ * The HTTP status of each code, from the comments of google/rpc/code.proto. Any other code: 500.
+ */
 const HTTP_STATUS: ReadonlyMap<Code, number> = new Map([
   [Code.OK, 200],
   [Code.INVALID_ARGUMENT, 400],
@@ -25,20 +28,29 @@ const HTTP_STATUS: ReadonlyMap<Code, number> = new Map([
   [Code.DEADLINE_EXCEEDED, 504],
 ]);
 
-/** The largest code of a status: google.rpc.Status and grpc-go keep it as a signed integer of 32 bits. */
+/**
+ * The largest code of a status: google.rpc.Status and grpc-go store it as a signed integer of 32
+ * bits.
+ */
 const MAX_CODE = 2 ** 31 - 1;
 
-/** Whether a call may end with the code. Some services have codes of their own, above those of google.rpc.Code. */
+/**
+ * Whether a call may end with the code. Some services have their own codes, above the codes of
+ * google.rpc.Code.
+ */
 export function isStatusCode(code: number): code is Code {
   return Number.isInteger(code) && code >= 0 && code <= MAX_CODE;
 }
 
-/** The HTTP status that stands for a gRPC code. */
+/** The HTTP status for a gRPC code. */
 export function httpStatus(code: Code): number {
   return HTTP_STATUS.get(code) ?? 500;
 }
 
-/** A call that failed. `message` is written for the caller: no stack, no file name, no internal address. */
+/**
+ * A failed call. `message` is for the caller, so it must contain no stack, file name or internal
+ * address.
+ */
 export class StatusError extends Error {
   readonly code: Code;
   /** The details of `google.rpc.Status`, packed as the service sent them. */
@@ -51,14 +63,20 @@ export class StatusError extends Error {
     this.details = options.details ?? [];
   }
 
-  /** What was thrown, as a StatusError. Anything else becomes INTERNAL, with a message that discloses nothing. */
+  /**
+   * Converts what was thrown to a StatusError. Anything else becomes INTERNAL, with a message that
+   * discloses nothing.
+   */
   static from(thrown: unknown): StatusError {
     if (thrown instanceof StatusError) return thrown;
     return new StatusError(Code.INTERNAL, "Internal error", { cause: thrown });
   }
 }
 
-/** Makes an error without a stack trace. Refusals are answers, not faults, and a trace for each of a flood of them is expensive. */
+/**
+ * Makes an error without a stack trace. A refusal is a normal response, and a stack trace for each
+ * call of a flood is expensive.
+ */
 export function withoutStack<E extends Error>(make: () => E): E {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -69,7 +87,7 @@ export function withoutStack<E extends Error>(make: () => E): E {
   }
 }
 
-/** Makes the error of a code. The message is written for the caller, the cause is for the log. */
+/** Makes an error with a fixed code. The message is for the caller, the cause is for the log. */
 type ErrorOf = (message: string, cause?: unknown) => StatusError;
 
 const errorOf =
@@ -77,21 +95,26 @@ const errorOf =
   (message, cause) =>
     new StatusError(code, message, { cause });
 
-/** For a request that is wrong by itself. The message begins with the field: `name: must have 1 to 100 characters` */
+/**
+ * The request itself is wrong. The message begins with the field: `name: must have 1 to 100
+ * characters`
+ */
 export const invalidArgument: ErrorOf = errorOf(Code.INVALID_ARGUMENT);
-/** For what does not exist, or is not the caller's. */
+/** It does not exist, or does not belong to the caller. */
 export const notFound: ErrorOf = errorOf(Code.NOT_FOUND);
-/** For something that is to be created and exists. */
+/** It is to be created and already exists. */
 export const alreadyExists: ErrorOf = errorOf(Code.ALREADY_EXISTS);
-/** For a call that the state of things does not allow; the same call may succeed once that has changed. */
+/**
+ * The current state does not allow the call; the same call may succeed after a change of the state.
+ */
 export const failedPrecondition: ErrorOf = errorOf(Code.FAILED_PRECONDITION);
-/** For a call that takes a known caller. */
+/** The call needs a known caller. */
 export const unauthenticated: ErrorOf = errorOf(Code.UNAUTHENTICATED);
-/** For a caller who is known, and may not do this. */
+/** The caller is known, and may not do this. */
 export const permissionDenied: ErrorOf = errorOf(Code.PERMISSION_DENIED);
-/** For a limit or a quota that is used up. */
+/** A limit or a quota is used up. */
 export const resourceExhausted: ErrorOf = errorOf(Code.RESOURCE_EXHAUSTED);
-/** For a place in a sequence that is not there, such as a position whose changes are not kept any more. */
+/** A position in a sequence that does not exist, such as one whose changes are no longer stored. */
 export const outOfRange: ErrorOf = errorOf(Code.OUT_OF_RANGE);
-/** For a call that lost a race with others, and may be made again. */
+/** The call lost a race with another one, and may be repeated. */
 export const aborted: ErrorOf = errorOf(Code.ABORTED);

@@ -14,8 +14,9 @@ import {
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and those above it, where they are not there yet.
- * @throws what mkdir throws. Node's own way of making them all goes on for ever under /proc, where none can be made.
+ * Creates a folder and its parents if they do not exist.
+ * @throws the error of mkdir. Node's option `recursive` is not used, because it never returns under
+ * /proc, where no folder can be created.
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) return;
@@ -27,7 +28,10 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Writes the file unless it is there; whether it did. It appears complete, and is on disk when this returns. */
+/**
+ * Creates a file unless it exists. It appears complete, and is on disk when this returns. @returns
+ * whether it was created
+ */
 export function writeOnce(file: string, make: () => string): boolean {
   makeFolder(dirname(file));
   const draft = `${file}.${process.pid}.new`;
@@ -48,7 +52,10 @@ export function writeOnce(file: string, make: () => string): boolean {
   }
 }
 
-/** Writes the file in place of the one that may be there. It appears complete, and is on disk when this returns. */
+/**
+ * Writes a file, and replaces it if it exists. It appears complete, and is on disk when this
+ * returns.
+ */
 export function writeAnew(file: string, text: string): void {
   const draft = `${file}.${randomUUID()}.new`;
   writeOnce(draft, () => text);
@@ -56,7 +63,7 @@ export function writeAnew(file: string, text: string): void {
   syncFolder(dirname(file));
 }
 
-/** Waits until what was created or renamed in the folder is on disk. */
+/** Waits until files that were created or renamed in the folder are on disk. */
 export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, "r");
   fsyncSync(descriptor);

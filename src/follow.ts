@@ -1,50 +1,66 @@
 /**
- * Follows a source for as long as a process lives: the authority's policy, the registry's services, a registration, the
- * contract of a service. An attempt that ends is made again after a pause that doubles with each failure in a row. A
- * random part of it is left out, so that those who lost the same source do not come back to it at the same moment.
+ * Follows a source for as long as a process runs: the authority's policy, the registry's services,
+ * a registration, or the contract of a service. When an attempt ends, the next one begins after a
+ * pause. The pause doubles with each consecutive failure. It is shortened at random, so that
+ * processes that lost the same source do not return to it at the same moment.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, StatusError } from "./errors.js";
 
 /** One attempt to follow the source. */
 export interface FollowAttempt {
-  /** Aborted when following stops, or when the source has not answered in time. */
+  /** Aborted when following stops, or when the source has not responded in time. */
   readonly signal: AbortSignal;
-  /** To be called whenever the source answers: ends the deadline of the first answer, and the next failure counts as the first. */
+  /**
+   * To be called whenever the source responds. It ends the deadline of the first response, and the
+   * next failure counts as the first one.
+   */
   responded(): void;
 }
 
-/** An attempt that has ended without being stopped. */
+/** An attempt that ended without being stopped. */
 interface Failure {
-  /** What the attempt has thrown; DEADLINE_EXCEEDED without a response in time, UNAVAILABLE where the source ended it. */
+  /**
+   * What the attempt threw; DEADLINE_EXCEEDED if there was no response in time, UNAVAILABLE if the
+   * source ended it.
+   */
   readonly error: Error;
-  /** Whether the failure before it, with no answer between them, had the same message. */
+  /** Whether the previous failure had the same message, and there was no response between them. */
   readonly repeated: boolean;
   /** The pause until the next attempt, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** What is followed, and how failures are met. */
+/** What is followed, and how failures are handled. */
 interface FollowOptions {
-  /** What is followed, as in "the registry did not respond within 10 s". */
+  /** The name of the source, as in "the registry did not respond within 10 s". */
   readonly source: string;
   /** Follows the source until it ends or fails. */
   readonly attempt: (attempt: FollowAttempt) => Promise<void>;
-  /** Told of each attempt that has ended, before the pause. */
+  /** Notified of each attempt that has ended, before the pause. */
   readonly onFailure: (failure: Failure) => void;
-  /** The longest pause after the first failure, in milliseconds; doubled for each that follows it. */
+  /**
+   * The longest pause after the first failure, in milliseconds; it doubles with each consecutive
+   * failure.
+   */
   readonly firstDelayMs: number;
-  /** The longest pause, in milliseconds. A function is asked after each failure. */
+  /** The longest pause, in milliseconds. A function is called after each failure. */
   readonly maxDelayMs: number | (() => number);
-  /** How long the source may take to answer an attempt for the first time, in milliseconds; default: no limit. */
+  /** How long the first response to an attempt may take, in milliseconds; default: no limit. */
   readonly timeoutMs?: number | undefined;
   /** Waits between attempts; default: for the given time, or until `signal` is aborted. */
   readonly pause?: ((ms: number, signal: AbortSignal) => Promise<void>) | undefined;
-  /** Stops following when aborted: the attempt's signal is aborted too, and no other one begins. */
+  /**
+   * Stops following when aborted: the signal of the current attempt is aborted too, and no other
+   * attempt begins.
+   */
   readonly signal: AbortSignal;
 }
 
-/** Resolves when following was stopped and the last attempt has ended. The first attempt begins at once. */
+/**
+ * Resolves when following was stopped and the last attempt has ended. The first attempt begins at
+ * once.
+ */
 export async function follow(options: FollowOptions): Promise<void> {
   const { onFailure, firstDelayMs, maxDelayMs, pause = sleepUntil, signal } = options;
   let failures = 0;
@@ -65,14 +81,15 @@ export async function follow(options: FollowOptions): Promise<void> {
 }
 
 /**
- * The pause before the next attempt: half of the longest one for so many failures to all of it, in milliseconds.
- * @param failures how many attempts have failed in a row before the last one
+ * The pause before the next attempt, in milliseconds: at random from half to all of the longest
+ * pause after this number of failures.
+ * @param failures number of consecutive failures before the last one
  */
 export function backOff(failures: number, firstMs: number, maxMs: number): number {
   return Math.min(maxMs, firstMs * 2 ** failures) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves with the reason for which the attempt has ended. */
+/** Resolves with the reason why the attempt ended. */
 async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Error> {
   const { source, attempt, timeoutMs, signal } = options;
   const ending = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Structured logs: one JSON object a line, on standard error. Nothing secret may be logged in the first place; should
- * it happen all the same, a member with a secret's name is blanked.
+ * Structured logs: one JSON object per line, on standard error. Secrets must not be logged at all.
+ * As a second safeguard, a member with the name of a secret is replaced.
  */
 import { type DestinationStream, destination, type Logger, pino } from "pino";
 import type { Endpoint } from "./contract/endpoint.js";
@@ -10,13 +10,19 @@ export type { Logger };
 
 const SECRETS = ["token", "authorization", "password", "secret", "enrolment", "cookie"];
 
-/** Lines are collected up to this time and size, so that no call waits for a write. Exit writes what is left. */
+/**
+ * Lines are collected up to this time and size, so that no call waits for a write. The rest is
+ * written at the exit.
+ */
 const FLUSH_MS = 100;
 const FLUSH_BYTES = 4096;
-/** Bytes that may wait for a slow reader of standard error, or for room on its disk; further lines are dropped. */
+/**
+ * Bytes that may wait for a slow reader of standard error, or for space on its disk; further lines
+ * are dropped.
+ */
 const MAX_UNWRITTEN_BYTES = 16 * 1024 ** 2;
 
-/** @param level `info` for instance; `silent` turns logs off. */
+/** @param level such as `info`; `silent` turns logs off */
 export function createLog(level: string, to: DestinationStream = standardError()): Logger {
   return pino(
     {
@@ -30,7 +36,10 @@ export function createLog(level: string, to: DestinationStream = standardError()
   );
 }
 
-/** What was thrown as it may be logged: where its message may quote a secret, what it is and where it was thrown. */
+/**
+ * What was thrown, in a form that may be logged. If its message may quote a secret, only its type
+ * and its stack remain.
+ */
 export function loggable(thrown: unknown, endpoint: Endpoint | undefined): unknown {
   return endpoint !== undefined && mayQuoteSecrets(endpoint) ? withoutMessage(thrown) : thrown;
 }
@@ -56,7 +65,10 @@ function withoutMessage(thrown: unknown): Error {
   return shown;
 }
 
-/** A log that cannot be written, as on a full disk, ends no process: its lines wait until they can be, and an exit drops them. */
+/**
+ * If the log cannot be written, for example on a full disk, the process continues. Lines wait until
+ * they can be written, and an exit drops them.
+ */
 function standardError(): DestinationStream {
   const stream = destination({
     fd: 2,
@@ -72,7 +84,7 @@ function standardError(): DestinationStream {
   stream.on("write", () => {
     failed = false;
   });
-  // At an exit it tries until it succeeds.
+  // At an exit, flushSync would retry until it succeeds.
   const flushSync = stream.flushSync.bind(stream);
   stream.flushSync = () => failed || flushSync();
   return stream;

@@ -1,10 +1,11 @@
 /**
- * Counts and durations of requests and calls, and the process's own metrics, in the text format of Prometheus
- * (https://prometheus.io/docs/instrumenting/exposition_formats/). The number of labels is bounded: endpoints come from the
- * catalog under their canonical names, which need no quoting, and a request that reached none of them counts as `gateway`.
+ * Counts and durations of requests and calls, and the process's own metrics, in the text format of
+ * Prometheus (https://prometheus.io/docs/instrumenting/exposition_formats/). The number of label
+ * values is bounded: endpoints come from the catalog with their canonical names, which need no
+ * quoting. A request without an endpoint counts as `gateway`.
  *
- * Requests are counted in plain numbers here; only the process's metrics come from prom-client, which looks labels up at
- * each use (see docs/performance.md).
+ * Requests are counted in plain numbers here. Only the process's metrics come from prom-client,
+ * because it looks up labels at each use (see docs/performance.md).
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Endpoint } from "./contract/endpoint.js";
@@ -27,7 +28,7 @@ interface Counted {
   readonly service: string;
   readonly endpoint: string;
   readonly byCode: Map<number | string, number>;
-  /** The number of durations by their lowest bound. */
+  /** The number of durations for each bound of BOUNDS, each counted at its lowest bound only. */
   readonly byBound: number[];
   /** The sum of all durations. */
   seconds: number;
@@ -39,34 +40,45 @@ export class Metrics {
   readonly #calls = new Family("portico_grpc_call", "Calls answered over gRPC, by code");
   readonly contentType = this.#process.contentType;
 
-  /** Whose refusals are counted; undefined in a process that refuses nothing for overload. */
+  /**
+   * Has the number of refused calls; undefined in a process that refuses nothing in an overload.
+   */
   overload: { readonly refused: number } | undefined;
 
-  /** By service, the calls that a gateway refused because the service has too many; undefined in a process that is no gateway. */
+  /**
+   * By service: the calls that a gateway refused because the service was overloaded; undefined in a
+   * process that is no gateway.
+   */
   refusedByService: (() => Iterable<readonly [service: string, refused: number]>) | undefined;
 
-  /** By reason, the changes that an authority refused; undefined in a process that is none. */
+  /**
+   * By reason: the changes that an authority refused; undefined in a process that is no authority.
+   */
   changesRefused: (() => Iterable<readonly [reason: string, refused: number]>) | undefined;
 
-  /** By share, the records that the audit trail of an authority has dropped for newer ones; undefined in a process that is none. */
+  /**
+   * By share: the records that the audit trail of an authority replaced by newer ones; undefined in
+   * a process that is no authority.
+   */
   recordsDropped: (() => Iterable<readonly [share: string, dropped: number]>) | undefined;
 
   constructor() {
     collectDefaultMetrics({ register: this.#process });
-    // Gauges with the suffix of counters; `sum(nodejs_active_resources)` and so on give the same.
+    // They are gauges with a suffix of counters; `sum(nodejs_active_resources)` and so on have the
+    // same values.
     for (const kind of ["handles", "requests", "resources"]) {
       this.#process.removeSingleMetric(`nodejs_active_${kind}_total`);
     }
   }
 
-  /** A request was answered over HTTP; without an endpoint, by the gateway itself. */
+  /** Counts an HTTP response. Without an endpoint, the gateway itself responded. */
   request(endpoint: Endpoint | undefined, status: number, seconds: number): void {
     this.#requests.count(endpoint, status, seconds);
   }
 
-  /** A call was answered over gRPC. */
+  /** Counts a response over gRPC. */
   grpcCall(endpoint: Endpoint, code: Code, seconds: number): void {
-    // A service's own codes are one label together: it may have any number of them.
+    // A service may have any number of its own codes, so they share one label value.
     this.#calls.count(endpoint, Code[code] ?? "OTHER", seconds);
   }
 

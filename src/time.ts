@@ -1,32 +1,39 @@
 /**
- * Moments and durations, in milliseconds. Timestamps of protobuf messages count from 1970, as `Date.now()`, the wall clock. What
- * must happen within a time is measured by the monotonic clock, `performance.now()`, because the wall clock may be set meanwhile.
+ * Moments and durations, in milliseconds. Timestamps in protobuf messages count from 1970, like the
+ * wall clock, `Date.now()`. Timeouts are measured by the monotonic clock, `performance.now()`,
+ * because the wall clock may be set meanwhile.
  */
 import type { Duration } from "./gen/google/protobuf/duration.js";
 import type { Timestamp } from "./gen/google/protobuf/timestamp.js";
 
-/** The timestamp of a moment, in milliseconds since 1970. */
+/** @param ms milliseconds since 1970 */
 export function toTimestamp(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
   return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
 }
 
-/** Milliseconds since 1970; 0 for an absent timestamp: what has no expiry in a message has expired. */
+/**
+ * Milliseconds since 1970; 0 for an absent timestamp, so that a message without an expiry counts as
+ * expired.
+ */
 export function timestampMs(time: Timestamp | undefined): number {
   return time === undefined ? 0 : Number(time.seconds) * 1000 + time.nanos / 1e6;
 }
 
-/** Milliseconds. */
+/** @returns milliseconds */
 export function durationMs(duration: Duration): number {
   return Number(duration.seconds) * 1000 + duration.nanos / 1e6;
 }
 
-/** A moment of the monotonic clock, by the wall clock as it stands now, in whole milliseconds. */
+/**
+ * Converts a moment of the monotonic clock to the wall clock as currently set, in whole
+ * milliseconds.
+ */
 export function toWallClock(monotonic: number): number {
   return Math.ceil(monotonic - performance.now() + Date.now());
 }
 
-/** A moment of the wall clock as it stands now, by the monotonic clock. */
+/** Converts a moment of the wall clock as currently set to the monotonic clock. */
 export function fromWallClock(wall: number): number {
   return wall - Date.now() + performance.now();
 }

@@ -1,15 +1,17 @@
 /**
- * The guard decides which calls a process lets in. The gateway's HTTP port and every gRPC port have the same one:
+ * The guard decides which calls a process admits. The same code runs at the gateway's HTTP port and
+ * at every gRPC port:
  *
- *     token ─── caller-cache ────┐
- *     context ─ context-cache ───┴─▶ caller ─▶ rules ─▶ admission ─▶ open-streams
- *                                                ▲      or 401, 403, 503
- *     authority ─ policy (pings, lease) ─────────┘
+ *     token ──── caller-cache ─────┐
+ *     assertion ─ assertion-cache ─┴─▶ caller ─▶ rules ─▶ admission ─▶ open-streams
+ *                                                  ▲      or 401, 403, 503
+ *     authority ─ policy (pings, lease) ───────────┘
  *
- * Rules come from the authority on a stream and may be used while a lease runs (policy.ts, lease.ts). The caller of a token
- * is looked up once and kept (caller-cache.ts); a call from a gateway or a service carries a signed context instead
- * (caller-assertion.ts, assertion-cache.ts). Streams that are open are judged again whenever rules or callers change
- * (open-streams.ts). So a call with a known token is decided at once, from memory.
+ * The authority sends the rules on a stream. The guard may use them while a lease runs (policy.ts,
+ * lease.ts). It looks up the caller of a token once and caches it (caller-cache.ts). A call from a
+ * gateway or a service carries a caller assertion instead (caller-assertion.ts,
+ * assertion-cache.ts). The guard re-authorizes open streams whenever rules or callers change
+ * (open-streams.ts). So it decides a call with a known token at once, from memory.
  *
  * This room knows no password.
  */
@@ -49,11 +51,11 @@ type AssertionCredentials = Credentials & { readonly context: string };
 /** A guard that follows its authority until it is closed. */
 export class OpenGuard implements SigningGuard {
   readonly #callers: CallerCache;
-  readonly #contexts: AssertionCache;
+  readonly #assertions: AssertionCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
   readonly #listeners: (() => void)[] = [];
-  /** The only service whose rules are known; undefined where all are. */
+  /** The only service whose rules are known; undefined if the rules of all services are. */
   readonly #service: string | undefined;
 
   constructor(authority: AuthorityAccess) {
@@ -65,7 +67,7 @@ export class OpenGuard implements SigningGuard {
       hasLease: () => this.#policy.lease.runs(performance.now()),
       authorize: (admission, caller) => {
         try {
-          const decision = this.#judgeBoth(admission, caller);
+          const decision = this.#authorizeBoth(admission, caller);
           return decision === "granted" ? undefined : refusal(decision, admission.endpoint, caller);
         } catch (error) {
           return error as Error;
@@ -75,40 +77,43 @@ export class OpenGuard implements SigningGuard {
     this.#policy = new Policy(authority, {
       onRevision: (revision, changed) => {
         if (changed !== undefined) this.#callers.change(revision, changed);
-        this.#tellOfChange();
+        this.#notifyListeners();
         return this.#streams.reauthorize(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
-        this.#contexts.clear();
-        this.#tellOfChange();
+        this.#assertions.clear();
+        this.#notifyListeners();
         return this.#streams.reauthorize(EVERY_CALLER);
       },
       onLeaseRunning: () => this.#streams.resumeAll(),
       onCutOff: () => this.#streams.refuseAll(authorityUnreachable()),
       takeUsedKeys: () => this.#callers.takeUsed(),
     });
-    this.#contexts = new AssertionCache(this.#policy, this.#callers);
+    this.#assertions = new AssertionCache(this.#policy, this.#callers);
   }
 
-  /** Whether decisions can be made: not yet, now, not at the moment, never again. */
+  /** Whether decisions can be made: not yet, now, not at the moment, or never again. */
   get state(): Policy["state"] {
     return this.#policy.state;
   }
 
-  /** Why each authority that could not be followed the last time could not, by its address, until it responds again. */
+  /**
+   * The last error of each authority that could not be followed, by address. Its next response
+   * removes it.
+   */
   get errors(): ReadonlyMap<string, Error> {
     return this.#policy.errors;
   }
 
-  /** Resolves when decisions can be made; rejects with CANCELLED when closed before. */
+  /** Resolves when decisions can be made; rejects with CANCELLED if the guard is closed first. */
   ready(): Promise<void> {
     return this.#policy.ready();
   }
 
   /**
-   * Refuses the streams still followed with UNAVAILABLE, and leaves the authority, so that it need not wait for this
-   * guard's lease. Resolves when the authority has heard of it, or does not respond.
+   * Refuses the open streams with UNAVAILABLE, and leaves the authority, so that it need not wait
+   * for this guard's lease. Resolves when the authority has noticed, or does not respond.
    */
   close(): Promise<void> {
     this.#streams.refuseAll(authorityUnreachable());
@@ -116,7 +121,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
-    if (credentials.context !== undefined) return this.#admitByContext(credentials as AssertionCredentials, endpoint);
+    if (credentials.context !== undefined) return this.#admitByAssertion(credentials as AssertionCredentials, endpoint);
     return this.admitAtOnce(credentials, endpoint) ?? this.#lookUpAndAdmit(credentials, endpoint);
   }
 
@@ -131,7 +136,7 @@ export class OpenGuard implements SigningGuard {
 
   async #lookUpAndAdmit(credentials: Credentials, endpoint: Guarded): Promise<Admission> {
     const caller = await this.#callers.lookUp(credentials.token ?? "");
-    // What came in the meantime may have changed the caller, or the lease may have run out: from the start again.
+    // Meanwhile a change may have arrived, or the lease may have expired: start again.
     if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
@@ -160,31 +165,32 @@ export class OpenGuard implements SigningGuard {
     this.#listeners.push(listener);
   }
 
-  #tellOfChange(): void {
+  #notifyListeners(): void {
     for (const listener of this.#listeners) listener();
   }
 
   assertionOf(admission: Admission): SignedAssertion {
-    return this.#contexts.assertionOf(admission);
+    return this.#assertions.assertionOf(admission);
   }
 
   /** @throws {StatusError} (or rejects with one) as `admit`. */
-  #admitByContext(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
+  #admitByAssertion(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
-    // Endpoints of the authority take tokens alone: with a service's key, a context could be signed for any caller.
+    // The authority's endpoints accept only tokens: who has a service's key can sign any caller
+    // into an assertion.
     if (endpoint.callers !== undefined) throw badAssertion(endpoint);
-    const known = this.#contexts.find(credentials.context);
+    const known = this.#assertions.find(credentials.context);
     if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
-    this.#checkContext(known, credentials, endpoint, now);
+    this.#checkAssertion(known, credentials, endpoint, now);
     return this.#admitVerified(known, endpoint);
   }
 
   async #verifyAndAdmit(credentials: AssertionCredentials, endpoint: Guarded): Promise<Admission> {
-    return this.#admitFresh(credentials, await this.#contexts.verify(credentials.context, endpoint), endpoint);
+    return this.#admitFresh(credentials, await this.#assertions.verify(credentials.context, endpoint), endpoint);
   }
 
-  /** Admits by a context that is not known yet, or whose caller may have changed. */
+  /** Admits by an assertion that is not cached, or whose caller may have changed. */
   #admitFresh(
     credentials: AssertionCredentials,
     verified: Verified,
@@ -192,16 +198,16 @@ export class OpenGuard implements SigningGuard {
   ): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
-    this.#checkContext(verified, credentials, endpoint, now);
+    this.#checkAssertion(verified, credentials, endpoint, now);
     const { caller } = verified;
     if (caller !== undefined && !this.#callers.isCurrent(caller)) {
       return this.#renewAndAdmit(credentials, verified, caller, endpoint);
     }
-    this.#contexts.keep(verified);
+    this.#assertions.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
-  /** The caller may have changed since the context was signed: the authority knows. */
+  /** The caller may have changed since the assertion was signed, so the authority is asked. */
   async #renewAndAdmit(
     credentials: AssertionCredentials,
     verified: Verified,
@@ -210,7 +216,7 @@ export class OpenGuard implements SigningGuard {
   ): Promise<Admission> {
     const caller = await this.#callers.lookUpHash(outdated);
     if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
-    // What came in the meantime may have changed the caller, or the key: from the start again.
+    // Meanwhile the caller or the key may have changed: start again.
     if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.current.keys.version) {
       return this.#verifyAndAdmit(credentials, endpoint);
     }
@@ -218,10 +224,11 @@ export class OpenGuard implements SigningGuard {
   }
 
   /**
-   * @throws {StatusError} UNAUTHENTICATED for a context that is not of this endpoint, or whose caller's token has expired;
-   * UNAVAILABLE where the lease has run out in which it was signed: the caller is as good as before.
+   * @throws {StatusError} UNAUTHENTICATED if the assertion is for another endpoint, or its caller's
+   * token has expired; UNAVAILABLE if only the lease has expired in which the assertion was signed,
+   * so that the caller may try again.
    */
-  #checkContext(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
+  #checkAssertion(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
     if (verified.resource !== endpoint.resource) throw badAssertion(endpoint);
     const time = this.#policy.timeAt(now);
     if (verified.expires > time || opened === true) return;
@@ -234,13 +241,15 @@ export class OpenGuard implements SigningGuard {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badAssertion(endpoint);
     const admission = { endpoint, caller, namespace, namespaceId, service };
-    const decision = this.#judgeBoth(admission, caller);
+    const decision = this.#authorizeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
     return admission;
   }
 
-  /** Judges the caller, and the service that acts for it. @throws {StatusError} as `#judge` */
-  #judgeBoth(
+  /**
+   * Authorizes the caller, and the service that acts for it. @throws {StatusError} as `#authorize`
+   */
+  #authorizeBoth(
     { endpoint, namespace, namespaceId, service }: Admission,
     caller: Caller | undefined,
   ): AuthorizationResult {
@@ -259,10 +268,12 @@ export class OpenGuard implements SigningGuard {
   }
 
   /**
-   * @param namespaceId of the caller's namespace; undefined for that of the rules at hand
-   * @param caller one that counts at the endpoint.
-   * @throws {StatusError} UNAVAILABLE where the rules would grant it, but are those of another namespace of the same name: of
-   * this guard and of who decided before it, one has not heard yet that the namespace was created anew.
+   * @param namespaceId of the caller's namespace; undefined means the namespace of the current
+   * rules
+   * @param caller one that `countsAt` the endpoint
+   * @throws {StatusError} UNAVAILABLE if the rules would grant the call, but belong to another
+   * namespace of the same name. A namespace was then created anew, and either this guard or the
+   * process that admitted the call before it does not know that yet.
    */
   #authorize(
     endpoint: Guarded,
@@ -284,13 +295,16 @@ export class OpenGuard implements SigningGuard {
   }
 }
 
-/** A token counts only in the namespace that issued it, an enrolment only where enrolled callers are asked for. */
+/**
+ * A token counts only in the namespace that issued it, an enrolment only at endpoints for enrolled
+ * callers.
+ */
 function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefined): boolean {
   if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;
   return caller?.namespace === namespace;
 }
 
-/** Decides at an endpoint that says itself which callers may call it. */
+/** Decides at an endpoint that declares which callers may call it. */
 function decideByDeclaration(callers: Callers, caller: Caller | undefined): Decision {
   if (caller === undefined) return "unauthorized";
   const enough =

@@ -1,4 +1,4 @@
-/** Addresses where a process listens or is reached, and how they are written. */
+/** The addresses where a process listens or can be reached, and their text forms. */
 
 export interface Address {
   readonly host: string;
@@ -27,15 +27,15 @@ function readAddress(text: string): Address | undefined {
   return host === undefined || port > 65535 ? undefined : { host, port };
 }
 
-/** In the form that `parseGrpcTarget` reads. */
+/** The form that `parseGrpcTarget` reads. */
 export function formatGrpcTarget(target: GrpcTarget): string {
   if ("path" in target) return `${UNIX}${target.path}`;
   return `${target.tls ? TLS : ""}${formatAddress(target)}`;
 }
 
 /**
- * Reads `host:port`, which is plain text; `grpcs://host:port`, which is TLS (as nginx's grpc_pass has it); or `unix:/path`
- * (gRPC, doc/naming.md).
+ * Reads `host:port` (plain text), `grpcs://host:port` (TLS, as in nginx's grpc_pass) or
+ * `unix:/path` (gRPC, doc/naming.md).
  * @throws {SyntaxError} with the accepted forms
  */
 export function parseGrpcTarget(text: string): GrpcTarget {
@@ -53,7 +53,8 @@ export function parseGrpcTarget(text: string): GrpcTarget {
 
 /**
  * Reads several targets, separated by commas.
- * @throws {SyntaxError} with the accepted forms, naming the target that has another; and for one that is there twice
+ * @throws {SyntaxError} if a target is malformed: names it, and the accepted forms; also if a
+ * target occurs twice
  */
 export function parseGrpcTargets(text: string): readonly GrpcTarget[] {
   const parts = text.split(",").map((part) => part.trim());
@@ -77,5 +78,5 @@ export function isUnixSocket(text: string): boolean {
 
 const TLS = "grpcs://";
 const UNIX = "unix:";
-/** At most 107 characters, as Linux takes (unix(7)). */
+/** At most 107 characters, the maximum of Linux (unix(7)). */
 const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]{1,106})$/;

@@ -1,10 +1,14 @@
 /**
- * Which client an IP address stands for: limits for each client count an IPv6 network as one, and do not hold for a
- * trusted proxy, whose connections carry the requests of many clients.
+ * Which client an IP address belongs to. Limits for each client count an IPv6 network as one
+ * client. They do not apply to a trusted proxy, because its connections carry the requests of many
+ * clients.
  */
 import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
 
-/** The network of a client: an IPv4 address itself, of an IPv6 address its /64, which one customer has (RFC 6177). */
+/**
+ * The network of a client: an IPv4 address itself, or the /64 of an IPv6 address, which belongs to
+ * one customer (RFC 6177).
+ */
 export function networkOf(address: string): string {
   return isIPv6(address) ? network64(address) : address;
 }
@@ -23,8 +27,9 @@ function network64(address: string): string {
 }
 
 /**
- * An IP address that another program has named, in the one form that it has in logs, limits and metadata: IPv6 as RFC 5952 §4
- * writes it, an IPv4-mapped one as the IPv4 address. @returns undefined for any other text, one with a zone included
+ * Converts an IP address that another program has sent to its only form in logs, limits and
+ * metadata: IPv6 as in RFC 5952 §4, an IPv4-mapped address as the IPv4 address.
+ * @returns undefined for any other text, and for an address with a zone
  */
 export function canonicalAddress(text: string): string | undefined {
   const family = isIP(text);
@@ -34,12 +39,12 @@ export function canonicalAddress(text: string): string | undefined {
   return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
 }
 
-/** Begins an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */
+/** The start of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */
 const MAPPED = "::ffff:";
 
 /**
- * The proxies in front of Portico, by address: a set of IP addresses and CIDR ranges (RFC 4632, RFC 4291 §2.3), from the
- * setting `PORTICO_TRUSTED_PROXIES`.
+ * The proxies in front of Portico, as a set of IP addresses and CIDR ranges (RFC 4632, RFC 4291
+ * §2.3), from the setting `PORTICO_TRUSTED_PROXIES`.
  */
 export class TrustedProxies {
   readonly #ranges = new BlockList();
@@ -53,15 +58,16 @@ export class TrustedProxies {
 
   /**
    * Reads `10.0.0.0/8, 192.0.2.7, fd00::/8`, or `none`.
-   * @throws {SyntaxError} saying what is accepted.
+   * @throws {SyntaxError} with the accepted forms
    */
   static parse(text: string): TrustedProxies {
     return new TrustedProxies(text === "none" ? [] : text.split(",").map((range) => readRange(range.trim())));
   }
 
   /**
-   * Whether a socket's `remoteAddress` is one of them. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as the IPv4
-   * address; a zone (`fe80::1%eth0`) is not compared; a text that is not an address is not trusted.
+   * Whether a socket's `remoteAddress` is a trusted proxy. An IPv4-mapped IPv6 address (RFC 4291
+   * §2.5.5.2) counts as the IPv4 address. A zone (`fe80::1%eth0`) is not compared. A text that is
+   * not an address is not trusted.
    */
   has(address: string): boolean {
     if (this.empty) return false;

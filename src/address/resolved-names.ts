@@ -1,20 +1,23 @@
 /**
- * The addresses of host names, resolved again and again. A lookup does not tell for how long its answer holds (getaddrinfo has
- * no TTL), so every name is resolved again every 30 s, and every 5 s while an address of it cannot be reached.
+ * Resolves host names again at intervals. The result of a lookup has no TTL (getaddrinfo does not
+ * return one). So every name is resolved every 30 s, and every 5 s while one of its addresses
+ * cannot be reached.
  */
 import { lookup as lookupName } from "node:dns/promises";
 import { isIP } from "node:net";
 
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-/** All addresses of a name, as this machine resolves it. */
+/** All addresses of a name, as the operating system resolves it. */
 export const lookupAll: Lookup = async (host) =>
   (await lookupName(host, { all: true, order: "verbatim" })).map(({ address }) => address);
 
-/** The host of `host:port` or `grpcs://host:port`, where it is a name that may have several addresses. */
+/**
+ * The host of `host:port` or `grpcs://host:port`, if it is a name that may have several addresses.
+ */
 export function hostNameOf(address: string): string | undefined {
   const host = /^(?:grpcs:\/\/)?([^:[\]/]+):\d+$/.exec(address)?.[1];
-  // All addresses of localhost are this machine's.
+  // All addresses of localhost belong to this computer.
   return host === undefined || isIP(host) !== 0 || /^(.*\.)?localhost$/i.test(host) ? undefined : host;
 }
 
@@ -22,10 +25,10 @@ export class ResolvedNames {
   readonly #lookup: Lookup;
   readonly #onChange: (host: string) => void;
   readonly #known = new Map<string, readonly string[]>();
-  /** Names with a lookup under way. */
+  /** Names that are being looked up. */
   readonly #pending = new Set<string>();
 
-  /** @param onChange is called with a name whose addresses have changed */
+  /** @param onChange called with a name whose addresses have changed */
   constructor(lookup: Lookup, onChange: (host: string) => void) {
     this.#lookup = lookup;
     this.#onChange = onChange;
@@ -36,7 +39,7 @@ export class ResolvedNames {
     return this.#known.get(host) ?? [];
   }
 
-  /** Looks a name up. A name that does not resolve keeps the addresses it had. */
+  /** Looks up a name. If that fails, the name keeps its previous addresses. */
   async resolve(host: string): Promise<void> {
     if (this.#pending.has(host)) return;
     this.#pending.add(host);

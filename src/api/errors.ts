@@ -1,18 +1,21 @@
-/** The error object, in which every failed call is answered, whichever part of Portico refused it. */
+/** The body of every error response, whichever part of Portico refused the call. */
 export interface ErrorObject {
-  /** The service that the call was directed to; `gateway` when none was found. */
+  /** The service that was called; `gateway` if none was found. */
   readonly Id: string;
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly Code: number;
-  /** What is wrong, written for the caller. */
+  /** The error message, for the caller. */
   readonly Detail: string;
-  /** Name of the code, such as `Unauthorized`. */
+  /** The name of the code, such as `Unauthorized`. */
   readonly Status: string;
-  /** Details of a google.rpc.Status as JSON, where the service sent them. */
+  /** The details of a google.rpc.Status as JSON, if the service sent them. */
   readonly Details?: readonly unknown[];
 }
 
-/** Reads the body of an error response. Undefined for anything else, such as what a proxy on the way answered. */
+/**
+ * Reads the body of an error response. Undefined for any other body, such as the response of a
+ * proxy.
+ */
 export function readError(body: string): ErrorObject | undefined {
   try {
     const value: unknown = JSON.parse(body);
@@ -22,9 +25,12 @@ export function readError(body: string): ErrorObject | undefined {
   }
 }
 
-/** Reads a line of an NDJSON stream: the error that ended it (docs/streams.md), or undefined for a message. */
+/**
+ * Reads a line of an NDJSON stream. Returns the error that ended the stream (docs/streams.md), or
+ * undefined for a message.
+ */
 export function readStreamError(line: string): ErrorObject | undefined {
-  // As the gateway writes it. No other line has to be parsed.
+  // The gateway writes an error exactly so. No other line has to be parsed.
   if (!line.startsWith('{"error":{"Id":')) return undefined;
   try {
     const { error, ...others }: { error?: unknown } = JSON.parse(line);

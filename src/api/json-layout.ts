@@ -1,6 +1,6 @@
 /**
- * JSON text laid out for people. Nothing is read into values, so that nothing is lost or reordered: `-0`, long numbers, the
- * order of members.
+ * Formats JSON text for people to read. It does not convert texts to values, so nothing is lost or
+ * reordered: `-0`, long numbers, the order of members.
  */
 
 export type TokenKind = "key" | "string" | "number" | "word" | "plain";
@@ -13,8 +13,8 @@ export interface Token {
 const PARTS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\],])|(\s+)|(.)/gs;
 
 /**
- * The text laid out as JSON.stringify does with two spaces, in pieces to be coloured. Text that is no JSON is one piece, as
- * it is.
+ * Formats the text like JSON.stringify with an indent of two spaces, as tokens that can be
+ * coloured. Text that is not JSON becomes one token, unchanged.
  * @param oneLine leaves out line breaks
  */
 export function layOut(text: string, oneLine = false): Token[] {

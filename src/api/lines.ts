@@ -1,14 +1,17 @@
-/** Splits bytes that arrive in pieces into lines (NDJSON). Each byte is looked at once and copied at most once. */
+/**
+ * Splits bytes that arrive in chunks into lines (NDJSON). Each byte is read once and copied at most
+ * once.
+ */
 export class LineSplitter {
   #unfinished: Uint8Array[] = [];
   #length = 0;
 
-  /** Bytes of the line that has not ended yet. */
+  /** Number of bytes in the line that has not ended yet. */
   get unfinishedLength(): number {
     return this.#length;
   }
 
-  /** Takes the next piece, and gives the lines that it ends, without their line feeds. */
+  /** Takes the next chunk. @returns the lines that end in it, without their line feeds */
   push(chunk: Uint8Array): Uint8Array[] {
     const lines: Uint8Array[] = [];
     let start = 0;
@@ -23,7 +26,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** The last line, when no more comes; undefined where the bytes ended with a line feed. */
+  /** The last line, when no more bytes come; undefined if the bytes ended with a line feed. */
   end(): Uint8Array | undefined {
     return this.#length === 0 ? undefined : this.#finish(new Uint8Array(0));
   }

@@ -1,4 +1,4 @@
-/** Reads lists that come in pages. */
+/** Reads lists that are returned in pages. */
 
 /** A page, and the token of the next one. */
 interface Page<T> {
@@ -7,9 +7,9 @@ interface Page<T> {
 }
 
 /**
- * The items of all pages.
- * @param ask gives the page of a token, the first one for an empty token
- * @param max how many items are enough
+ * Reads the items of all pages.
+ * @param ask returns the page of a token; an empty token means the first page
+ * @param max stops when there are this many items
  */
 export async function readPages<T>(
   ask: (pageToken: string) => Promise<Page<T>>,

@@ -1,6 +1,7 @@
 /**
- * The types of access control: the credentials of a call, its caller, the admission that a guard gives, and the refusals.
- * src/rpc and the gateway know guards by these alone; guard.ts has the implementation.
+ * The types of access control: the credentials of a call, its caller, the admission by a guard, and
+ * the refusals. src/rpc and the gateway know guards only by these types. src/access/guard.ts has
+ * the implementation.
  *
  * This room knows no rule.
  */
@@ -11,36 +12,54 @@ import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Caller } from "./caller.js";
 import type { Metadata } from "./metadata.js";
 
-/** What a call shows of its caller. */
+/** What a call states about its caller. */
 export interface Credentials {
   /** The bearer token, as sent; undefined for none. */
   readonly token: string | undefined;
-  /** The signed context of a call from another process, as sent; what it says stands for token and namespace. */
+  /**
+   * The caller assertion of a call from another process, as sent; it replaces token and namespace.
+   */
   readonly context?: string | undefined;
-  /** The call was admitted when it opened, and is judged again now: its context may have expired since. */
+  /**
+   * The call was admitted when it opened, and is authorized again now: its assertion may have
+   * expired since.
+   */
   readonly opened?: boolean | undefined;
-  /** The namespace asked for; undefined means the token's own, or else `default`. */
+  /**
+   * The requested namespace; undefined means the namespace of the token, or `default` if there is
+   * none.
+   */
   readonly namespace: string | undefined;
-  /** Whether a call without a valid token is refused whatever the rules say (the `/v1` shape). */
+  /**
+   * Whether a call without a valid token is refused whatever the rules are (for paths in the `/v1`
+   * form).
+   */
   readonly tokenRequired: boolean;
   /**
-   * Whether a known caller that no rule admits is refused with PERMISSION_DENIED, not UNAUTHENTICATED. For clients that ask for
-   * another token as long as they are answered 401, such as those of MCP.
+   * Whether a known caller that no rule admits is refused with PERMISSION_DENIED instead of
+   * UNAUTHENTICATED. For clients that ask for another token whenever they get 401, such as MCP
+   * clients.
    */
   readonly forbidsKnown?: boolean | undefined;
 }
 
-/** What a guard decides on: an endpoint, or what the gateway answers itself for callers that it declares. */
+/**
+ * What a guard decides on: an endpoint, or a built-in route of the gateway that declares its
+ * callers.
+ */
 export type Guarded = Pick<Endpoint, "service" | "name" | "resource" | "segments" | "callers">;
 
-/** Proof that a guard let a call in. */
+/** Proof that a guard admitted a call. */
 export interface Admission {
   readonly endpoint: Guarded;
   readonly caller: Caller | undefined;
   readonly namespace: string;
-  /** Tells the namespace from others of the same name; empty or undefined for one without such an identity. */
+  /**
+   * Distinguishes the namespace from earlier and later ones of the same name; empty or undefined if
+   * it has no such ID.
+   */
   readonly namespaceId?: string | undefined;
-  /** The service that calls, for its own account or for the caller; undefined for a gateway or a client. */
+  /** The service that calls, for itself or for the caller; undefined for a gateway or a client. */
   readonly service?: string | undefined;
 }
 
@@ -49,59 +68,66 @@ export function isAdmin({ scopes }: { readonly scopes: readonly string[] }): boo
   return scopes.includes(ADMIN_SCOPE);
 }
 
-/** The scope that rules give to a service which calls others. */
+/** The scope by which rules name a service that calls others. */
 export function serviceScope(name: string): string {
   return `service:${name}`;
 }
 
 /**
- * Stands for an admission where a process calls its own authority or registry in process: its guard's watch, its
- * catalog's watch, its own registrations. Never sent on a wire.
+ * Used instead of an admission when a process calls its own authority or registry within the
+ * process: for its guard's watch, its catalog's watch, and its own registrations. Never sent over a
+ * network.
  */
 export const SYSTEM: unique symbol = Symbol("system");
 
-/** Decides which calls are let in. guard.ts has the implementation. */
+/** Decides which calls are admitted. src/access/guard.ts has the implementation. */
 export interface Guard {
   /**
-   * Lets a call in, at once where the token is known and the lease runs.
-   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED `Unauthorized call made to helloworld:Helloworld.Call`,
-   * PERMISSION_DENIED `Forbidden call made to helloworld:Helloworld.Call by bob`, UNAVAILABLE outside the lease.
+   * Admits a call: synchronously if the token is known and the lease runs.
+   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED `Unauthorized call made to
+   * helloworld:Helloworld.Call`, PERMISSION_DENIED `Forbidden call made to
+   * helloworld:Helloworld.Call by bob`, UNAVAILABLE outside the lease
    */
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission>;
 
   /**
-   * What `admit` would say to a caller already known, as yes or no, from the rules at hand: for lists that show each
-   * caller its own part. It admits nothing: a listed endpoint is judged again when it is called.
+   * Whether `admit` would admit a known caller, by the current rules. For lists that show each
+   * caller only what it may call. It is no admission: a listed endpoint is authorized again when it
+   * is called.
    */
   allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean;
 
-  /** Judges an open stream again at every change. `end` of what it returns must be called when the stream has ended. */
+  /**
+   * Re-authorizes an open stream at every change. The caller must call `end` of the result when the
+   * stream has ended.
+   */
   follow(admission: Admission, listener: StreamListener): FollowedStream;
 }
 
-/** An open stream, as its guard tells it what becomes of it. */
+/** Notified by a guard of what happens to an open stream. */
 export interface StreamListener {
   /** The stream must end. The last event, at most once. */
   onRefused(error: Error): void;
-  /** Messages may pass again, after a `mayPass` that returned false. */
+  /** Messages may pass again, after `mayPass` has returned false. */
   onResumed(): void;
 }
 
 /** An open stream that a guard follows. */
 export interface FollowedStream {
   /**
-   * Whether a message may pass now, in either direction; to be asked for each one. Where it may not, the message waits for
-   * `onResumed` or `onRefused`: no lease runs, or the stream's caller is being looked up again.
+   * Whether a message may pass now, in either direction. To be asked for each message. If not, no
+   * lease runs or the stream's caller is being looked up again: the message waits for `onResumed`
+   * or `onRefused`.
    */
   mayPass(): boolean;
   end(): void;
 }
 
-/** What a gateway asks of its guard. */
+/** What a gateway needs from its guard. */
 export interface SigningGuard extends Guard {
   /**
-   * As `admit` decides on a token, where the token is known here.
-   * @returns undefined where the authority has to be asked
+   * As `admit` with a token, but only if the token's caller is known here.
+   * @returns undefined if the authority has to be asked
    * @throws {StatusError} as `admit`
    */
   admitAtOnce(credentials: Credentials, endpoint: Guarded): Admission | undefined;
@@ -109,23 +135,38 @@ export interface SigningGuard extends Guard {
   /** Calls the listener after each change of rules or callers, for as long as the guard is open. */
   onChange(listener: () => void): void;
 
-  /** The signed context that stands for an admission in another process. To be asked for in the turn of the admission. */
+  /**
+   * The caller assertion of an admission. To be asked for in the same turn of the event loop as the
+   * admission.
+   */
   assertionOf(admission: Admission): SignedAssertion;
 }
 
-/** A context of a call that is signed when it is first read: a call within the process needs none, unless it is delegated. */
+/**
+ * A caller assertion that is signed when it is first read. A call within the process needs none,
+ * unless it is delegated.
+ */
 export interface SignedAssertion {
-  /** One entry; none where the service has no key. However late it is read, it says what held when the call was admitted. */
+  /**
+   * One entry, or none if the service has no key. It states what was true when the call was
+   * admitted, whenever it is read.
+   */
   readonly metadata: Metadata;
 }
 
-/** `unauthorized` is 401 to the caller, `forbidden` 403. */
+/** `unauthorized` becomes 401, `forbidden` becomes 403. */
 export type Decision = "granted" | "unauthorized" | "forbidden";
 
-/** A decision on a caller's token. `limited` is 403: rules grant the call, but the API key does not reach it (src/access/decide/limits.ts). */
+/**
+ * A decision on a caller's token. `limited` becomes 403: the rules grant the call, but the API key
+ * is limited to other resources (src/access/decide/limits.ts).
+ */
 export type AuthorizationResult = Decision | "limited";
 
-/** The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the caller. */
+/**
+ * The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the
+ * caller.
+ */
 export function refusal(
   decision: Exclude<AuthorizationResult, "granted">,
   endpoint: Guarded,
@@ -141,7 +182,7 @@ export function refusal(
   );
 }
 
-/** Most limits of a key that a message names. */
+/** Maximum number of a key's limits that a message lists. */
 const MAX_SHOWN_LIMITS = 3;
 
 /** `API key deploy is limited to service:orders:*`. */
@@ -157,15 +198,18 @@ export function authorityUnreachable(cause?: unknown): StatusError {
   return withoutStack(() => new StatusError(Code.UNAVAILABLE, message, cause === undefined ? {} : { cause }));
 }
 
-/** The error while a guard knows other rules of a namespace than those of the caller's, which has the same name. */
+/**
+ * The error while a guard has the rules of another namespace than the caller's, with the same name.
+ */
 export function namespaceReplaced(namespace: string): StatusError {
   const message = `the namespace ${namespace} was created anew a moment ago; try again`;
   return withoutStack(() => new StatusError(Code.UNAVAILABLE, message));
 }
 
 /**
- * Whether an endpoint is shown in lists, descriptions and documents: to administrators of the installation each, to other
- * callers those that they may call. Endpoints for enrolled callers are shown to none.
+ * Whether an endpoint is shown in lists, descriptions and documents. Administrators of the
+ * installation see each one; other callers see those that they may call. Endpoints for enrolled
+ * callers are never shown.
  */
 export function isVisible(
   guard: Pick<Guard, "allows">,
@@ -176,7 +220,7 @@ export function isVisible(
   return seesAll(caller) || guard.allows(caller, namespace, endpoint);
 }
 
-/** An administrator does, unless the key at hand is limited to some resources. */
+/** An administrator of the installation, unless its API key is limited to resources. */
 function seesAll(caller: Caller | undefined): boolean {
   return caller?.namespace === DEFAULT_NAMESPACE && isAdmin(caller) && caller.resources.length === 0;
 }

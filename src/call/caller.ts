@@ -1,4 +1,4 @@
-/** Who calls: as every service is told, and as the guard knows from the token. */
+/** The caller: as services see it, and as the guard knows it from the token. */
 
 /** The account that calls. */
 export interface CallerIdentity {
@@ -13,14 +13,17 @@ export interface CallerIdentity {
 
 /** The account, or the enrolment, of a valid token. */
 export interface Caller extends CallerIdentity {
-  /** As in Admission, where the caller was found by its token. */
+  /** As in Admission, if the caller was found by its token. */
   readonly namespaceId?: string | undefined;
   /** When the token expires, in milliseconds of `Date.now()`. */
   readonly expires: number;
   /** Resource patterns that the token is limited to; empty means no limit. */
   readonly resources: readonly string[];
-  /** The name of the API key, where it is limited and the name is known; for messages. */
+  /** The name of the API key, if it is limited and the name is known; for messages. */
   readonly key?: string | undefined;
-  /** The name of an enrolment token. Such a caller is no account, and rules treat its calls as calls without a token. */
+  /**
+   * The name of an enrolment token. Such a caller is no account; rules treat its calls as calls
+   * without a token.
+   */
   readonly enrolment?: string | undefined;
 }

@@ -1,13 +1,14 @@
 /**
- * Tokens: `<prefix>_<256 random bits in base62><CRC-32 in base62>`. They say nothing about their owner. The checksum
- * lets anyone (a secret scanner, the gateway before it asks the authority) tell a mistyped token from a real one.
+ * Tokens: `<prefix>_<256 random bits in base62><CRC-32 in base62>`. A token contains nothing about
+ * its owner. By the checksum, a secret scanner, or the gateway before it asks the authority, can
+ * distinguish a mistyped token from a real one.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 /** What each prefix stands for. */
 const PREFIXES = { access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const;
-/** What a token is for: a call, new tokens, a call by a program, joining. */
+/** The purpose of a token: a call, new tokens, a call by a program, joining. */
 type TokenKind = keyof typeof PREFIXES;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -36,7 +37,10 @@ export function isToken(text: string): boolean {
   return SHAPE.test(text) && checksum(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
-/** The start of a token, in any case: what follows it is taken for a part of one, however short. */
+/**
+ * The start of a token, in upper or lower case. Any text that begins so is treated as a part of a
+ * token, however short.
+ */
 const TOKEN_START = /pt[aekr]_/i;
 
 /** Whether a token, or the start of one, is part of the text. */
@@ -45,10 +49,13 @@ export function holdsToken(text: string): boolean {
 }
 
 const ENCODED = /%([0-9a-f]{2})/gi;
-/** How often a text may have been percent-encoded, to be found out. */
+/** How many levels of percent-encoding are decoded to find a token. */
 const MAX_ENCODINGS = 3;
 
-/** A path with `[secret]` for each segment that holds a token, percent-encoded or not: what may be logged and repeated. */
+/**
+ * A path with `[secret]` for each segment that contains a token, percent-encoded or not. The result
+ * may be logged and shown.
+ */
 export function withoutTokens(path: string): string {
   const segments = path.split("/");
   return segments.map((segment) => (hidesToken(segment) ? "[secret]" : segment)).join("/");
@@ -65,8 +72,9 @@ function hidesToken(segment: string): boolean {
 const SCHEME = "Bearer ";
 
 /**
- * The bearer token in an Authorization header (RFC 6750 §2.1; in any case and with any spaces, RFC 9110 §11.4), undefined
- * for any other scheme. It may have another shape than our tokens have: then it belongs to no caller.
+ * The bearer token in an Authorization header (RFC 6750 §2.1; scheme in any case, followed by any
+ * number of spaces, RFC 9110 §11.4); undefined for any other scheme. It may not have the form of
+ * our tokens: then it belongs to no caller.
  */
 export function bearerOf(authorization: string): string | undefined {
   const scheme = authorization.slice(0, SCHEME.length);
@@ -81,7 +89,10 @@ export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** The start of a token by which it is listed and named: the prefix and six characters, `ptk_4fGh81`. */
+/**
+ * The start of a token by which lists and messages name it: the prefix and six characters,
+ * `ptk_4fGh81`.
+ */
 export function tokenPrefix(token: string): string {
   return token.slice(0, 10);
 }

@@ -1,4 +1,7 @@
-/** The certificates for TLS, on the gRPC port and on the HTTP port: those of trusted authorities, and this process's own. */
+/**
+ * The TLS certificates of the gRPC port and the HTTP port: of trusted certificate authorities, and
+ * of this process.
+ */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -7,17 +10,25 @@ import type { Logger } from "../log.js";
 import { type Config, ConfigError, SETTINGS } from "./config.js";
 
 const DAY_MS = 86_400_000;
-/** A certificate that ends is logged this long before, in milliseconds, but only in the last tenth of its life. */
+/**
+ * A certificate that will expire is logged this long before, in milliseconds, but only in the last
+ * tenth of its validity.
+ */
 const NOTICE_MS = 7 * DAY_MS;
 
 /** PEM. */
 export interface Certificates {
-  /** Of trusted authorities, of which clients must show a certificate. Without it they need show none, and Node's own list is trusted. */
+  /**
+   * Of trusted certificate authorities: clients must then show a certificate of one of them.
+   * Without it, clients need no certificate, and Node's own list is trusted.
+   */
   readonly ca?: Buffer | undefined;
-  /** Of this process, with its key. Without it the port speaks plain text. */
+  /** Of this process, with its key. Without it the port accepts plain text. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
-  /** Calls the listener when they have been replaced. Without it they never are. */
+  /**
+   * Calls the listener when the certificates were replaced; undefined if they are never replaced.
+   */
   readonly onChange?: ((listener: () => void) => void) | undefined;
 }
 
@@ -37,10 +48,11 @@ type Setting = "tlsCa" | "tlsCert" | "tlsKey" | "httpTlsClientCa" | "httpTlsCert
 type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 
 /**
- * The certificates in the files that the settings name, as they are now. Files that change are read again: new connections
- * use them, and those that stand go on. Files that cannot be used are logged, and the certificates before stay. So is, once
- * a day, an own certificate that clients refuse because of its time, or soon will.
- * @throws {ConfigError} when a file cannot be used at the start
+ * Reads the certificates from the files that the settings name, and reads them again when they
+ * change. New connections use the new ones; open connections continue. Changed files that cannot be
+ * used are logged, and the previous certificates stay in use. Once a day it logs a warning if
+ * clients refuse this process's certificate because of its time, or soon will.
+ * @throws {ConfigError} if a file cannot be used at the start
  */
 export function followCertificates(
   config: Files,
@@ -94,7 +106,10 @@ function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): 
     log.warn(fields, "the certificate expires soon: replace it");
 }
 
-/** From when until when a certificate is valid, in milliseconds since 1970; and in words why it is not valid now. */
+/**
+ * The period in which a certificate is valid, in milliseconds since 1970, and why it is not valid
+ * now (in words).
+ */
 export function validityOf(cert: Buffer): { from: number; to: number; fault: string | undefined } {
   const { validFrom, validTo } = new X509Certificate(cert);
   const [from, to, now] = [Date.parse(validFrom), Date.parse(validTo), Date.now()];
@@ -103,7 +118,7 @@ export function validityOf(cert: Buffer): { from: number; to: number; fault: str
 
 /**
  * Reads the files that the settings name.
- * @throws {ConfigError} when a file cannot be used
+ * @throws {ConfigError} if a file cannot be used
  */
 function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
   const { [settings.cert]: certFile, [settings.key]: keyFile } = config;

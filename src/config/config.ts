@@ -1,6 +1,7 @@
 /**
- * Every setting of the server, in one table. A value comes from the flag, else the variable, else the configuration
- * file, else the default. A wrong one stops the start with a line that names it and says what would be right.
+ * All settings of the server, in one table. A value comes from the flag, or else the variable, the
+ * configuration file or the default, in this order. A wrong value stops the start with a message
+ * that names the setting and says what is accepted.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -25,12 +26,12 @@ import {
   storeUrl,
 } from "./setting-values.js";
 
-/** A setting that cannot be used; the message says which, where it came from, and what is accepted. */
+/** A setting that cannot be used. The message has its name, its origin, and what is accepted. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** The table. The flag of `maxBody` is `--max-body`, its name in the file `maxBody`. */
+/** All settings. For `maxBody` the flag is `--max-body`, and the name in the file is `maxBody`. */
 export const SETTINGS = {
   http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress, HTTP_PORT),
   grpc: setting(
@@ -247,20 +248,20 @@ type Value<S> = S extends Setting<infer T> ? T : never;
 type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "publicUrl" | CertificateFile;
 type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 
-/** Settings ready to use: addresses as host and port, times in milliseconds, sizes in bytes. */
+/** Parsed settings: addresses as host and port, times in milliseconds, sizes in bytes. */
 export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]: Value<(typeof SETTINGS)[K]> } & {
   readonly [K in Optional]: Value<(typeof SETTINGS)[K]> | undefined;
 } & {
-  /** The configuration file, which need not be there unless it was asked for. */
+  /** The path of the configuration file. The file need not exist unless a setting names it. */
   readonly configFile: string;
   readonly services: readonly ExternalService[];
 };
 
-/** The flags of the command line, as text, by the names of settings. */
+/** The flags of the command line as text, by setting. */
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 
 /**
- * Works out every setting.
+ * Reads every setting.
  * @throws {ConfigError}
  */
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
@@ -282,8 +283,8 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
 }
 
 /**
- * The services that a configuration file names now.
- * @throws {ConfigError} also when there is no such file.
+ * Reads the services in a configuration file.
+ * @throws {ConfigError} also if the file does not exist
  */
 export function readServices(path: string): ExternalService[] {
   return externalServices(readFile(path, true).services, dirname(path));
@@ -311,19 +312,22 @@ function read(
   try {
     return parse(String(value));
   } catch (error) {
-    // A URL may hold a password.
+    // A URL may contain a password.
     const shown = JSON.stringify(value).replace(/\/\/[^/]*@/, "//…@");
     throw new ConfigError(`${origin} is ${shown}: ${(error as Error).message}`);
   }
 }
 
-/** The flag of a setting, `max-body` for `maxBody`. */
+/** The flag of a setting: `max-body` for `maxBody`. */
 export function flagName(key: string): string {
   const settings: Readonly<Record<string, Setting<unknown>>> = SETTINGS;
   return settings[key]?.flag ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** @param named whether it was asked for; else it is the one in the data folder, which need not be there */
+/**
+ * @param named whether a setting names the file; otherwise it is the one in the data folder, which
+ * need not exist
+ */
 function readFile(path: string, named: boolean): Record<string, unknown> {
   if (!existsSync(path)) {
     if (named) throw new ConfigError(`the configuration file ${path} does not exist`);
@@ -333,7 +337,7 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
   try {
     parsed = JSON.parse(readFileSync(path, "utf8"));
   } catch (error) {
-    // Node quotes the file, with its line ends.
+    // Node's message quotes the file, with its line ends.
     const reason = (error as Error).message.replace(/\s+/g, " ");
     throw new ConfigError(`the configuration file ${path} cannot be read: ${reason}`);
   }
@@ -348,7 +352,7 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
   return parsed;
 }
 
-/** What a file names from where it is itself. */
+/** Settings whose paths are relative to the configuration file. */
 const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsCert", "httpTlsKey", "httpTlsClientCa"] as const;
 
 function checkNames(file: Record<string, unknown>, path: string): void {
@@ -361,7 +365,7 @@ function checkNames(file: Record<string, unknown>, path: string): void {
   }
 }
 
-/** @param folder from which their files are named */
+/** @param folder that the paths in the file are relative to */
 function externalServices(value: unknown, folder: string): ExternalService[] {
   try {
     return parseExternalServices(value, folder);

@@ -5,23 +5,26 @@ import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { isObject } from "./setting-values.js";
 
-/** A service in any language that joins by configuration, without code of ours. */
+/** A service in any language that joins by configuration and does not use Portico's code. */
 export interface ExternalService {
   readonly name: string;
-  /** Where it is served. */
+  /** The addresses of its gRPC servers. */
   readonly targets: readonly GrpcTarget[];
   /** A file with a google.protobuf.FileDescriptorSet; undefined means gRPC server reflection. */
   readonly descriptors: string | undefined;
-  /** Whether it is told the account and the namespace of each caller. */
+  /** Whether it receives the account and the namespace of each caller. */
   readonly identity: boolean;
-  /** Names of headers and metadata that pass between callers and the service, in lower case; `*` for all that may pass so. */
+  /**
+   * Names of headers and metadata that pass between callers and the service, in lower case; `*`
+   * means all that may pass.
+   */
   readonly metadata?: readonly string[] | undefined;
-  /** What stands before the paths of its `google.api.http` annotations, such as `/api`. */
+  /** The prefix of the paths of its `google.api.http` annotations, such as `/api`. */
   readonly bindingPrefix?: string | undefined;
 }
 
 /**
- * @param folder from which their files are named
+ * @param folder that paths in the file are relative to
  * @throws {Error} with a message for the author of the file
  */
 export function parseExternalServices(value: unknown, folder: string): ExternalService[] {
@@ -37,10 +40,10 @@ export function parseExternalServices(value: unknown, folder: string): ExternalS
 }
 
 /**
- * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity": true,
- * "metadata": ["x-tenant"], "bindings": {"prefix": "/api"}}`; target may be a list.
- * @param folder from which its file is named
- * @throws {Error} with a message for who wrote it
+ * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity":
+ * true, "metadata": ["x-tenant"], "bindings": {"prefix": "/api"}}`; target may be a list.
+ * @param folder that the path of `descriptors` is relative to
+ * @throws {Error} with a message for the author of the entry
  */
 export function parseExternalService(entry: unknown, folder: string): ExternalService {
   if (!isObject(entry)) throw new Error("must be an object with name and target");

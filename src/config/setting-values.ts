@@ -1,23 +1,26 @@
-/** How the text of a setting is read: paths, sizes, times, numbers and lists. Each says what it accepts where it refuses. */
+/**
+ * Parsers for the text of a setting: paths, sizes, times, numbers and lists. Their errors say what
+ * is accepted.
+ */
 import { resolve } from "node:path";
 import { NAME } from "../contract/names.js";
 
-/** What a shell completes a setting with: some words, or the names of files or folders. */
+/** The values that a shell completes for a setting: words, or the names of files or folders. */
 export type Values = readonly string[] | "file" | "folder";
 
-/** Reads the text of a setting. */
+/** Parses the text of a setting. */
 export interface Parse<T> {
-  /** @throws {SyntaxError} saying what is accepted. */
+  /** @throws {SyntaxError} with what is accepted */
   (text: string): T;
   readonly values?: Values;
 }
 
-/** A file, made absolute. */
+/** A file, as an absolute path. */
 export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
-/** A folder, made absolute. */
+/** A folder, as an absolute path. */
 export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
 
-/** One of some words. */
+/** One of the given words. */
 export function oneOf<const T extends string>(...values: readonly T[]): Parse<T> & { readonly values: readonly T[] } {
   const parse = (text: string): T => {
     const value = values.find((known) => known === text);
@@ -31,33 +34,35 @@ const trueOrFalse = oneOf("true", "false");
 /** `true` or `false`. */
 export const boolean = Object.assign((text: string) => trueOrFalse(text) === "true", { values: trueOrFalse.values });
 
-/** The URL of a store; open.ts opens it. */
+/** The URL of a store; src/store/open.ts opens it. */
 export function storeUrl(text: string): string {
   if (/^(?:sqlite:|postgres(?:ql)?:\/\/)/.test(text)) return text;
   throw new SyntaxError("must be sqlite:, sqlite:/path/to/file, or postgres://role:password@host/database");
 }
 
-/** Web origins (RFC 6454 §6.2), separated by commas; `*` is any, `none` is none. */
+/** Web origins (RFC 6454 §6.2), separated by commas; `*` means any, `none` means none. */
 export const origins = listOf("origins such as https://example.com", (origin) =>
   URL.canParse(origin) && new URL(origin).origin === origin ? origin : undefined,
 );
 
-/** A web address without a path (RFC 6454 §6.2); a slash at its end is dropped. */
+/** A web address without a path (RFC 6454 §6.2); a slash at its end is removed. */
 export function origin(text: string): string {
   const bare = text.replace(/\/$/, "");
   if (/^https?:/.test(bare) && URL.canParse(bare) && new URL(bare).origin === bare) return bare;
   throw new SyntaxError("must be http:// or https:// and a host, without a path, such as https://api.example.com");
 }
 
-/** Names of services, separated by commas; `*` is any, `none` is none. */
+/** Names of services, separated by commas; `*` means any, `none` means none. */
 export const serviceNames = listOf("names of services, such as id", (name) => (NAME.test(name) ? name : undefined));
 
-/** Host names without ports, separated by commas, in lower case; `*` is any, `none` is none. */
+/**
+ * Host names without ports, separated by commas, in lower case; `*` means any, `none` means none.
+ */
 export const hosts = listOf("host names without ports, such as api.example.com", (name) =>
   /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(name) ? name.toLowerCase() : undefined,
 );
 
-/** @param read gives an entry as it is kept; undefined where it is none */
+/** @param read returns the value of an entry; undefined if the entry is not accepted */
 function listOf(what: string, read: (entry: string) => string | undefined): Parse<readonly string[] | "*"> {
   return (text) => {
     if (text === "*") return "*";
@@ -70,7 +75,7 @@ function listOf(what: string, read: (entry: string) => string | undefined): Pars
   };
 }
 
-/** A whole number within bounds. */
+/** A whole number from `min` to `max`. */
 export function integer(min: number, max: number): Parse<number> {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -79,20 +84,20 @@ export function integer(min: number, max: number): Parse<number> {
   };
 }
 
-/** Reads `512KiB` or `4MiB`; gives bytes, as the bounds are. */
+/** Reads `512KiB` or `4MiB` as bytes. The bounds are in bytes, too. */
 export function bytes(min: number, max: number): Parse<number> {
   const units = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
   return quantityWithin("size", units, [`${min}`, `${max} bytes`], [min, max], ["16KiB", "512KiB", "4MiB", "1GiB"]);
 }
 
-/** Reads `250ms`, `10s`, `5m`, `1h`, `30d`; gives milliseconds. The bounds are seconds. */
+/** Reads `250ms`, `10s`, `5m`, `1h` or `30d` as milliseconds. The bounds are in seconds. */
 export function duration(min: number, max: number): Parse<number> {
   const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
   const examples = ["250ms", "2s", "10s", "5m", "1h", "30d", "400d"];
   return quantityWithin("time", units, [`${min}s`, `${max}s`], [min * 1000, max * 1000], examples);
 }
 
-/** @param examples those within the bounds are named where a text is refused */
+/** @param examples an error shows the first three that are within the bounds */
 function quantityWithin(
   what: string,
   units: Readonly<Record<string, number>>,

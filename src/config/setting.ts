@@ -1,7 +1,10 @@
-/** What a row of the table of settings says (config.ts): how a setting is named and read, and the roles that have it. */
+/**
+ * One row of the table of settings (config.ts): its name, its parser, and the roles in which it has
+ * an effect.
+ */
 import type { Parse, Values } from "./setting-values.js";
 
-/** `portico server` is all others in one process. */
+/** The role `server` is all other roles in one process. */
 export type RoleName = "server" | "gateway" | "authority" | "service";
 
 const EVERY_ROLE: readonly RoleName[] = ["server", "gateway", "authority", "service"];
@@ -11,24 +14,24 @@ export const HTTP_PORT: readonly RoleName[] = ["server", "gateway"];
 export const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"];
 /** Roles with the store. */
 export const STORE: readonly RoleName[] = ["server", "authority"];
-/** Roles with services that keep something. */
+/** Roles with services that store data. */
 export const SERVICE_STORE: readonly RoleName[] = ["server", "service"];
 /** Roles that follow the authority of another process. */
 export const JOINING: readonly RoleName[] = ["gateway", "service"];
 
 export interface Setting<T> {
   readonly variable: string;
-  /** What a person would write; undefined where the default is worked out. */
+  /** As a person would write it; undefined if the default is computed or there is none. */
   readonly default: string | undefined;
   readonly meaning: string;
-  /** Secrets have no flag, so that they never stand in a process list. */
+  /** A secret has no flag, so that it never appears in a list of processes. */
   readonly secret?: true;
-  /** The name of its flag, where that is not its own. */
+  /** The name of its flag, if it differs from the name of the setting. */
   readonly flag?: string;
   /** The roles in which it has an effect. */
   readonly roles: readonly RoleName[];
   readonly parse: Parse<T>;
-  /** What a shell completes it with: some words, or the names of files or folders. */
+  /** The values that a shell completes for it: words, or the names of files or folders. */
   readonly values: Values | undefined;
 }
 

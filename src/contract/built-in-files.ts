@@ -6,8 +6,9 @@ const byName = new Map(files.map((file) => [file.name, file]));
 const sets = new Map<string, Buffer>();
 
 /**
- * A serialized google.protobuf.FileDescriptorSet of proto packages, `helloworld`, with comments and all imports: the same
- * object each time. Of all packages where none is named.
+ * A serialized google.protobuf.FileDescriptorSet of proto packages, such as `helloworld`, with
+ * comments and all imports; without arguments, of all packages. The same arguments return the same
+ * object.
  */
 export function descriptorsOf(...packages: readonly string[]): Buffer {
   const key = packages.join(" ");
@@ -25,12 +26,12 @@ export function descriptorsOf(...packages: readonly string[]): Buffer {
   return set;
 }
 
-/** Whether `descriptorsOf` gave it. */
+/** Whether `descriptorsOf` made the set. */
 export function isBuiltInSet(set: Uint8Array): boolean {
   return [...sets.values()].some((known) => known === set);
 }
 
-/** The files and all that they import, each after those that it imports. */
+/** The files and all files that they import. Each file comes after its imports. */
 function withImports(wanted: readonly File[]): File[] {
   const found = new Set<File>();
   const visit = (file: File): void => {

@@ -1,15 +1,19 @@
 /**
- * The paths that Portico answers itself: its pages, documents, health and metadata, `/mcp`, and those of its services `auth` and
- * `registry`. No binding of `google.api.http` is called there, neither by its literals nor by a wildcard.
+ * The paths that Portico itself serves: its pages, documents, health and metadata, `/mcp`, and the
+ * paths of its services `auth` and `registry`. A binding of `google.api.http` never gets a call
+ * with such a path, neither by its literals nor by a wildcard.
  */
 import { BUILT_IN_ROOTS, RESERVED_PACKAGES, SELF_GOVERNED } from "./names.js";
 import { decodePart, type PathTemplate } from "./path-template.js";
 
 const ROOTS: readonly string[] = BUILT_IN_ROOTS.filter((root) => root !== "/");
-/** First segments, in lower case: all paths below are Portico's. Of `/v1`, see below. */
+/**
+ * First segments, in lower case, of paths that are built-in routes. For `/v1` the second segment
+ * decides, too.
+ */
 const BUILT_IN: ReadonlySet<string> = new Set([...ROOTS.map((root) => root.slice(1)), ...SELF_GOVERNED]);
 
-/** Whether a path as sent, without the query, is `/`, or is or lies below one of Portico's own. */
+/** Whether a path is a built-in route. @param path as sent, without the query */
 export function isBuiltInRoute(path: string): boolean {
   if (path === "/") return true;
   const end = path.indexOf("/", 1);
@@ -27,15 +31,15 @@ function isBuiltInFirst(first: string): boolean {
   return first !== "v1" && (BUILT_IN.has(first) || RESERVED_PACKAGES.test(first));
 }
 
-/** What of the paths of a template is Portico's own. */
+/** The part of a template's paths that are built-in routes. */
 export interface BuiltInOverlap {
-  /** All its paths, so that a binding is never called. */
+  /** Whether all its paths are, so that the binding is never called. */
   readonly isWhole: boolean;
-  /** For the author of the binding. */
+  /** A message for the author of the binding. */
   readonly text: string;
 }
 
-/** Undefined where none of the paths that the template matches is Portico's own. */
+/** Undefined if the template matches no built-in route. */
 export function builtInOverlapOf({ text, segments }: PathTemplate, httpMethod: string): BuiltInOverlap | undefined {
   const [first, second] = segments.map((segment) => (typeof segment === "string" ? segment.toLowerCase() : segment));
   const shown = `${httpMethod} ${text}`;

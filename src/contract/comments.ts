@@ -1,4 +1,4 @@
-/** Comments of a .proto file, found by the element that they belong to. */
+/** The comments of a .proto file, by element. */
 import type { DescFile } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type { FileDescriptorProto } from "@bufbuild/protobuf/wkt";
@@ -7,7 +7,10 @@ type Comments = ReadonlyMap<object, string>;
 
 const known = new WeakMap<DescFile, Comments>();
 
-/** The comment before an element, else the one after it; empty for none. Descriptors need not carry comments. */
+/**
+ * The comment before an element, or else the one after it; empty for none. Descriptors need not
+ * contain comments.
+ */
 export function commentOf(element: { readonly proto: object }, file: DescFile): string {
   let comments = known.get(file);
   if (comments === undefined) {
@@ -19,12 +22,14 @@ export function commentOf(element: { readonly proto: object }, file: DescFile): 
 
 const unparsed = new WeakMap<DescFile, Uint8Array>();
 
-/** Keeps the google.protobuf.SourceCodeInfo of a file that was parsed without it, for `commentOf`. */
+/**
+ * Stores the google.protobuf.SourceCodeInfo of a file that was parsed without it, for `commentOf`.
+ */
 export function setSourceInfo(file: DescFile, bytes: Uint8Array): void {
   unparsed.set(file, bytes);
 }
 
-/** What is read of a google.protobuf.SourceCodeInfo.Location. */
+/** The fields that are read from a google.protobuf.SourceCodeInfo.Location. */
 interface Location {
   readonly path: readonly number[];
   readonly leadingComments: string;
@@ -42,7 +47,10 @@ const PATH = 1;
 const LEADING = 3;
 const TRAILING = 4;
 
-/** The locations with a comment. Most have none, and are passed over, since a file may have many times more than elements. */
+/**
+ * The locations with a comment. Locations without one are skipped: a file may have many more of
+ * them than elements.
+ */
 function* commentedLocations(sourceInfo: Uint8Array): Generator<Location> {
   const reader = new BinaryReader(sourceInfo);
   while (reader.pos < reader.len) {
@@ -81,7 +89,7 @@ function readComments(file: FileDescriptorProto, locations: Iterable<Location>):
   const comments = new Map<object, string>();
   for (const { path, leadingComments, trailingComments } of locations) {
     const element = elementAt(file, path);
-    // Of several comments of an element the first counts, so that each is cleaned once.
+    // If an element has several comments, the first one counts, so that only one is cleaned.
     if (element === undefined || comments.has(element)) continue;
     const text = clean(leadingComments || trailingComments);
     if (text !== "") comments.set(element, text);
@@ -89,7 +97,10 @@ function readComments(file: FileDescriptorProto, locations: Iterable<Location>):
   return comments;
 }
 
-/** Without control characters, which could drive the terminal that shows them, and without the usual first space. */
+/**
+ * Removes control characters, which could manipulate the terminal that shows the comment, and the
+ * usual first space.
+ */
 function clean(comment: string): string {
   return (
     comment
@@ -102,7 +113,9 @@ function clean(comment: string): string {
   );
 }
 
-/** The members that have comments of their own, by their field numbers in google/protobuf/descriptor.proto. */
+/**
+ * The members that may have comments, by their field numbers in google/protobuf/descriptor.proto.
+ */
 const MEMBERS: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   "google.protobuf.FileDescriptorProto": { 4: "messageType", 5: "enumType", 6: "service" },
   "google.protobuf.DescriptorProto": { 2: "field", 3: "nestedType", 4: "enumType", 8: "oneofDecl" },
@@ -112,7 +125,7 @@ const MEMBERS: Readonly<Record<string, Readonly<Record<number, string>>>> = {
 
 type Element = { readonly $typeName: string };
 
-/** Follows a path of field numbers and indexes; undefined for a path that leads to no member above. */
+/** Follows a path of field numbers and indexes; undefined if it leads to no member of MEMBERS. */
 function elementAt(file: FileDescriptorProto, path: readonly number[]): object | undefined {
   let element: Element | undefined = file;
   for (let step = 0; step < path.length && element !== undefined; step += 2) {

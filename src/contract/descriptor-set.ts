@@ -1,9 +1,10 @@
 /**
- * Descriptors of a service, held as bytes until something asks for its types. Files of equal content, such as
- * google/protobuf/timestamp.proto, are held and parsed once in a process, however many services have them.
+ * The descriptors of a service, stored as bytes until their types are needed. Files with equal
+ * content, such as google/protobuf/timestamp.proto, are stored and parsed once in a process,
+ * however many services have them.
  *
- * What callers need of every service, its gRPC services and methods, is read without parsing messages and fields, which take
- * ten times the memory of their bytes.
+ * The gRPC services and methods, which every catalog needs, are read without parsing messages and
+ * fields: these take ten times the memory of their bytes.
  */
 import { createHash } from "node:crypto";
 import { createFileRegistry, createRegistry, type DescFile, fromBinary, type Registry } from "@bufbuild/protobuf";
@@ -22,8 +23,9 @@ export class DescriptorSet {
   #types: Registry | undefined;
 
   /**
-   * Reads a serialized google.protobuf.FileDescriptorSet, each file after those that it imports. The bytes are copied.
-   * @throws {Error} when the bytes are not one, or an import is missing
+   * Reads a serialized google.protobuf.FileDescriptorSet, in which each file comes after its
+   * imports. The bytes are copied.
+   * @throws {Error} if the bytes are not a FileDescriptorSet, or an import is missing
    */
   constructor(bytes: Uint8Array) {
     const found = new Map<string, DescriptorFile>();
@@ -34,25 +36,27 @@ export class DescriptorSet {
     this.#files = [...found.values()];
   }
 
-  /** A serialized google.protobuf.FileDescriptorProto for each file, each after those that it imports. */
+  /**
+   * A serialized google.protobuf.FileDescriptorProto for each file. Each comes after its imports.
+   */
   get fileBytes(): readonly Buffer[] {
     return this.#files.map(({ bytes }) => bytes);
   }
 
-  /** The set as it was read, from new memory. */
+  /** The set, serialized into new memory. */
   get bytes(): Buffer {
     const writer = new BinaryWriter();
     for (const bytes of this.fileBytes) writer.tag(1, WireType.LengthDelimited).bytes(bytes);
     return Buffer.from(writer.finish());
   }
 
-  /** All types, parsed at the first call. @throws {Error} where a file contradicts itself */
+  /** All types, parsed at the first call. @throws {Error} if a file is inconsistent */
   get types(): Registry {
     this.#types ??= createRegistry(...this.#files.map((file) => file.parsed));
     return this.#types;
   }
 
-  /** The declaration of a gRPC service, by its full name. @throws {Error} when it is malformed */
+  /** The declaration of a gRPC service, by its full name. @throws {Error} if it is malformed */
   declarationOf(grpcService: string): ServiceDescriptorProto | undefined {
     const dot = grpcService.lastIndexOf(".");
     const [scope, name] = [grpcService.slice(0, Math.max(dot, 0)), grpcService.slice(dot + 1)];
@@ -65,7 +69,7 @@ export class DescriptorSet {
     return undefined;
   }
 
-  /** Parses all types, a file in each step. @throws {Error} where a file contradicts itself */
+  /** Parses all types, one file in each step. @throws {Error} if a file is inconsistent */
   *parse(): Generator<undefined, void, undefined> {
     for (const file of this.#files) {
       if (file.isParsed) continue;
@@ -75,12 +79,15 @@ export class DescriptorSet {
     void this.types;
   }
 
-  /** What the files hold that nobody has asked for the types of, in the elements of `sizeOf`. */
+  /** The number of elements, as in `sizeOf`, in files whose types have not been parsed. */
   get unparsedElements(): number {
     return this.#files.reduce((sum, file) => sum + (file.isParsed ? 0 : file.elements), 0);
   }
 
-  /** The files, each after those that it imports. Sets with a file of equal content have the same object. */
+  /**
+   * The files. Each comes after its imports. Sets with files of equal content share the same
+   * object.
+   */
   get files(): readonly SharedFile[] {
     return this.#files;
   }
@@ -91,7 +98,7 @@ export interface SharedFile {
   /** A serialized google.protobuf.FileDescriptorProto. */
   readonly bytes: Buffer;
   readonly name: string;
-  /** What it holds, in the elements of `sizeOf`. */
+  /** Number of its elements, as in `sizeOf`. */
   readonly elements: number;
   /** Names of the files that it imports. */
   readonly imports: Iterable<string>;
@@ -109,7 +116,7 @@ export function* filesOf(set: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** A file with all that it imports, shared by the sets that have it. */
+/** A file with all its imports, shared by the sets that contain it. */
 class DescriptorFile implements SharedFile {
   readonly key: string;
   readonly bytes: Buffer;
@@ -168,16 +175,16 @@ class DescriptorFile implements SharedFile {
   }
 }
 
-/** The files of all sets that are in use, by content. */
+/** The files of all sets in use, by content. */
 const files = new Map<string, WeakRef<DescriptorFile>>();
 const forgotten = new FinalizationRegistry<string>((key) => {
   if (files.get(key)?.deref() === undefined) files.delete(key);
 });
 
 /**
- * The file of these bytes: the one that another set has, if any.
+ * Makes the file of these bytes, or returns the one that another set already has.
  * @param before the files before it in its set, by name
- * @throws {Error} when the bytes are not a file, or an import is missing
+ * @throws {Error} if the bytes are not a file, or an import is missing
  */
 function fileOf(bytes: Uint8Array, before: ReadonlyMap<string, DescriptorFile>): DescriptorFile {
   const head = headOf(bytes);
@@ -199,7 +206,7 @@ function fileOf(bytes: Uint8Array, before: ReadonlyMap<string, DescriptorFile>):
   return file;
 }
 
-/** What is read of a google.protobuf.FileDescriptorProto without parsing its types. */
+/** The parts of a google.protobuf.FileDescriptorProto that are read without parsing its types. */
 export interface FileHead {
   readonly name: string;
   /** Its package; empty for none. */
@@ -219,7 +226,7 @@ export const SOURCE_CODE_INFO = 9;
 
 /**
  * @param bytes a serialized google.protobuf.FileDescriptorProto
- * @throws {Error} when they are not one
+ * @throws {Error} if they are malformed
  */
 export function headOf(bytes: Uint8Array): FileHead {
   let [name, scope] = ["", ""];
@@ -238,7 +245,10 @@ export function headOf(bytes: Uint8Array): FileHead {
   return { name, scope, imports, services };
 }
 
-/** The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto; the last one counts. */
+/**
+ * The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto. If there are several,
+ * the last one counts.
+ */
 export function nameOf(declaration: Uint8Array): string {
   const reader = new BinaryReader(declaration);
   let name = "";
@@ -250,7 +260,9 @@ export function nameOf(declaration: Uint8Array): string {
   return name;
 }
 
-/** A file's bytes with its comments taken out, which take more than half of the time and memory of parsing. */
+/**
+ * A file's bytes without its comments, which take more than half of the time and memory of parsing.
+ */
 export function withoutSourceInfo(bytes: Uint8Array): {
   readonly rest: Uint8Array;
   readonly sourceInfo: Uint8Array | undefined;

@@ -1,23 +1,27 @@
 /**
- * How much a serialized google.protobuf.FileDescriptorSet holds, counted without building any of it: an element fits in two
- * bytes, but takes about a kilobyte once it is parsed. The walk keeps its own stack, so nesting costs no stack of the machine.
+ * Counts the elements in a serialized google.protobuf.FileDescriptorSet without parsing it: an
+ * element may take only two bytes there, but about a kilobyte once it is parsed. The count has its
+ * own stack, so nesting cannot overflow the call stack.
  */
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 
-/** Most messages within one another. protoc refuses more, too. */
+/** Maximum depth of messages within messages. protoc has a limit, too. */
 export const MAX_NESTING = 32;
 
-/** What descriptors hold. */
+/** The counts of a FileDescriptorSet. */
 export interface DescriptorSize {
   /** Files, types, fields, oneofs, values, services, methods and imports. */
   readonly elements: number;
-  /** Of the largest file. */
+  /** Elements of the largest file. */
   readonly largestFile: number;
-  /** Places in the source, of which comments are a part (google.protobuf.SourceCodeInfo.Location). */
+  /** Entries of google.protobuf.SourceCodeInfo.Location, which also contain the comments. */
   readonly locations: number;
 }
 
-/** The repeated members to count, by field number in google/protobuf/descriptor.proto, and what those hold in turn. */
+/**
+ * The repeated fields to count, by field number in google/protobuf/descriptor.proto, each with the
+ * fields to count in it.
+ */
 interface Kind {
   readonly [field: number]: Kind;
 }
@@ -31,19 +35,22 @@ const SOURCE_INFO: Kind = { 1: LEAF };
 const FILE: Kind = { 3: LEAF, 4: MESSAGE, 5: ENUM, 6: SERVICE, 7: LEAF, 9: SOURCE_INFO };
 const FILE_SET: Kind = { 1: FILE };
 
-/** Fields that are read between two steps. */
+/** Number of fields that are read in one step. */
 const STEP = 8_192;
 
 /**
  * Counts in steps.
  * @param set a serialized google.protobuf.FileDescriptorSet
- * @throws {Error} when the bytes are not protobuf at all, or messages are nested too deep
+ * @throws {Error} if the bytes are not protobuf, or messages are nested too deep
  */
 export function sizeOf(set: Uint8Array): Generator<undefined, DescriptorSize, undefined> {
   return count(set, FILE_SET);
 }
 
-/** What a serialized google.protobuf.FileDescriptorProto holds, itself included. @throws {Error} as `sizeOf` */
+/**
+ * Counts the elements of a serialized google.protobuf.FileDescriptorProto, including the file
+ * itself. @throws {Error} as `sizeOf`
+ */
 export function elementsOf(file: Uint8Array): number {
   const counting = count(file, FILE);
   for (;;) {
@@ -79,7 +86,7 @@ function* count(bytes: Uint8Array, kind: Kind): Generator<undefined, DescriptorS
       reader.pos = end;
       continue;
     }
-    // The first is the set.
+    // The first entry of `open` is the set.
     if (child === MESSAGE && open.length > MAX_NESTING)
       throw new RangeError(`messages are nested more than ${MAX_NESTING} deep`);
     open.push(within);

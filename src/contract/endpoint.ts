@@ -1,5 +1,6 @@
 /**
- * Endpoints: what can be called of a service, by the one canonical name that rules, routes, logs, metrics and errors use.
+ * Endpoints: the gRPC methods of a service. Rules, routes, logs, metrics and errors all use an
+ * endpoint's one canonical name.
  *
  * This room knows no socket and no file.
  */
@@ -18,36 +19,46 @@ import type { Resource } from "./resource.js";
 
 export { Callers };
 
-/** Which sides of a call stream (gRPC's four kinds of method). */
+/** Which sides of a call stream (the four kinds of gRPC methods). */
 export type Shape = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
-/** One gRPC method of a service, as everything in Portico knows it. */
+/** One gRPC method of a service, as all parts of Portico use it. */
 export interface Endpoint {
   /** The service's name, `helloworld`. */
   readonly service: string;
-  /** Canonical name, `helloworld:Helloworld.Call`: what errors and logs say. */
+  /** Canonical name, `helloworld:Helloworld.Call`, for errors and logs. */
   readonly name: string;
-  /** `service:` and the canonical name: what rules decide on. */
+  /** `service:` and the canonical name; rules match it. */
   readonly resource: string;
-  /** The same, taken apart and in lower case. */
+  /** The segments of `resource`, in lower case. */
   readonly segments: Resource;
   /** gRPC path, `/helloworld.Helloworld/Call`. */
   readonly path: string;
   readonly shape: Shape;
   /** Set for endpoints of the authority and the registry, which rules do not govern. */
   readonly callers: Callers | undefined;
-  /** Most bytes of a request to the authority or the registry; undefined where the port's limit holds. */
+  /**
+   * Maximum bytes of a request to the authority or the registry; undefined if only the port's limit
+   * applies.
+   */
   readonly maxRequest: number | undefined;
-  /** Whether a call of the authority or the registry takes away or replaces something; false for all other services. */
+  /**
+   * Whether a call of the authority or the registry removes or replaces data; false for all other
+   * services.
+   */
   readonly destructive: boolean;
   /** Whether the method or its gRPC service is marked as deprecated. */
   readonly deprecated: boolean;
   /**
-   * Whether plain HTTP takes POST only: an endpoint of the authority or the registry that is not declared free of side
-   * effects. A link or an image makes a GET, and a password in a query stands in histories and logs.
+   * Whether plain HTTP accepts only POST. That is so for each endpoint of the authority and the
+   * registry that is not declared free of side effects: a link or an image sends a GET, and a
+   * password in a query gets into histories and logs.
    */
   readonly postOnly: boolean;
-  /** Whether a path may leave the gRPC service's name out: it is named like the service, or is the service's only one. */
+  /**
+   * Whether a path may omit the gRPC service's name: it is named like the service, or is the
+   * service's only one.
+   */
   readonly shortPath: boolean;
   /** Full name of the gRPC service, `helloworld.Helloworld`. */
   readonly grpcService: string;
@@ -55,13 +66,16 @@ export interface Endpoint {
   readonly methodName: string;
   /** Whether the method has a `google.api.http` annotation. */
   readonly annotated: boolean;
-  /** The method with its message types. Of an endpoint that was read from a DescriptorSet they are parsed at the first use. */
+  /**
+   * The method with its message types. For an endpoint from a DescriptorSet, they are parsed at the
+   * first use.
+   */
   readonly method: DescMethod;
 }
 
 /**
  * Reads a serialized google.protobuf.FileDescriptorSet with all its imports.
- * @throws {Error} when the bytes are not one, or an import is missing.
+ * @throws {Error} if the bytes are not a FileDescriptorSet, or an import is missing
  */
 export function readDescriptors(bytes: Uint8Array): Registry {
   let types = read.get(bytes);
@@ -72,10 +86,10 @@ export function readDescriptors(bytes: Uint8Array): Registry {
   return types;
 }
 
-/** Each set is read once: reading is slow, and the services of a process share theirs. */
+/** Each set is read once, because reading is slow and the services of a process share a set. */
 const read = new WeakMap<Uint8Array, Registry>();
 
-/** A gRPC service as the endpoints are made of it. */
+/** The data of a gRPC service that its endpoints are made from. */
 interface GrpcService {
   readonly typeName: string;
   readonly proto: ServiceDescriptorProto;
@@ -83,10 +97,11 @@ interface GrpcService {
 }
 
 /**
- * The endpoints of a service, given the full names of the gRPC services it serves. Two gRPC services whose short names
- * agree but for case go by their full names, so that every canonical name stands for one endpoint.
+ * The endpoints of a service, given the full names of the gRPC services that it serves. If the
+ * short names of two gRPC services differ only in case, their full names are used, so that each
+ * canonical name is unique.
  * @param types a DescriptorSet, which is not parsed for this, or its types
- * @throws {Error} when the descriptors lack one of the gRPC services.
+ * @throws {Error} if the descriptors lack one of the gRPC services
  */
 export function endpointsOf(
   service: string,
@@ -110,7 +125,7 @@ export function endpointsOf(
   });
 }
 
-/** The gRPC service that is meant where a path names none. */
+/** The gRPC service that a path without a gRPC service's name means. */
 function mainOf(service: string, grpcServices: readonly GrpcService[]): GrpcService | undefined {
   const namesakes = grpcServices.filter(({ proto }) => isNamed(proto, service));
   const meant = namesakes.length > 0 ? namesakes : grpcServices;
@@ -122,20 +137,22 @@ function isNamed(grpcService: ServiceDescriptorProto, name: string): boolean {
 }
 
 /**
- * An endpoint's path, in the names' own case: `/helloworld/Call`, `/auth/Rules/List`; with a token, below `/v1`. The gRPC
- * service's name is left out where it may be.
+ * An endpoint's path, in the case of the .proto names: `/helloworld/Call`, `/auth/Rules/List`. The
+ * path for calls with a token has `/v1` in front. The gRPC service's name is omitted if it may be.
  */
 export function pathOf(endpoint: Endpoint): string {
   const { service, methodName, shortPath } = endpoint;
   return shortPath ? `/${service}/${methodName}` : `/${service}/${grpcServiceOf(endpoint)}/${methodName}`;
 }
 
-/** The gRPC service's name as it stands in the endpoint's: `Helloworld` of `helloworld:Helloworld.Call`. */
+/**
+ * The gRPC service's name within the endpoint's name: `Helloworld` of `helloworld:Helloworld.Call`.
+ */
 export function grpcServiceOf({ service, name, methodName }: Endpoint): string {
   return name.slice(service.length + 1, -methodName.length - 1);
 }
 
-/** @param prefix what the gRPC service is called in names. @param index of the method */
+/** @param prefix the gRPC service's name within the endpoint's name. @param index of the method */
 function endpointOf(
   service: string,
   prefix: string,
@@ -176,14 +193,19 @@ function shapeOf({ clientStreaming, serverStreaming }: MethodDescriptorProto): S
   return serverStreaming ? "server_streaming" : "unary";
 }
 
-/** The declared callers; an endpoint that declares none is for administrators, so that forgetting opens nothing. */
+/**
+ * The declared callers. An endpoint that declares none is only for administrators, so a forgotten
+ * option is safe.
+ */
 function callersOf(method: DescMethod, registry: Registry): Callers {
   const option = registry.getExtension("portico.options.v1.callers");
   const declared = option === undefined ? undefined : (getOption(method, option) as Callers);
   return declared || Callers.ADMIN;
 }
 
-/** An endpoint that declares neither option counts as destructive, so that forgetting it is safe. */
+/**
+ * An endpoint that declares neither option counts as destructive, so a forgotten option is safe.
+ */
 function isDestructive(method: DescMethod, registry: Registry): boolean {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return false;
   const option = registry.getExtension("portico.options.v1.destructive");
@@ -193,12 +215,15 @@ function isDestructive(method: DescMethod, registry: Registry): boolean {
 
 const MAX_SUBJECT = 40;
 
-/** The subject that a gRPC service declares by the option `portico.options.v1.subject`; empty for none. */
+/**
+ * The subject that a gRPC service declares by the option `portico.options.v1.subject`; empty for
+ * none.
+ */
 export function subjectOf(grpcService: DescService): string {
   const extensions = grpcService.file.dependencies.flatMap((file) => file.extensions);
   const option = extensions.find(({ typeName }) => typeName === "portico.options.v1.subject");
   if (option === undefined) return "";
   const subject = getOption(grpcService, option);
-  // A foreign contract may declare an option of that name with another type.
+  // The contract of an external service may declare an option of that name with another type.
   return typeof subject === "string" ? subject.replace(/\p{C}/gu, "").slice(0, MAX_SUBJECT).trim() : "";
 }

@@ -1,6 +1,7 @@
 /**
- * The annotation `google.api.http` of a gRPC method (google/api/http.proto): the HTTP methods and paths at which the method is
- * called as a REST API. Here it is read from the descriptor and checked against the method's messages.
+ * The annotation `google.api.http` of a gRPC method (google/api/http.proto). It gives the HTTP
+ * methods and paths by which the gRPC method is called as a REST API. It is read from the
+ * descriptor and checked against the method's messages.
  */
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -8,37 +9,45 @@ import type { MethodDescriptorProto } from "@bufbuild/protobuf/wkt";
 import { HttpRule } from "../gen/google/api/http.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 
-/** One HTTP method and path template of a gRPC method. A method has several by `additional_bindings`. */
+/**
+ * One HTTP method and path template of a gRPC method. `additional_bindings` give a method several
+ * of them.
+ */
 export interface Binding {
-  /** What stands before the path that the annotation has. */
+  /** The prefix before the annotated path. */
   readonly prefix: string;
   /** `GET`; `*` for every method. */
   readonly httpMethod: string;
   readonly template: PathTemplate;
-  /** The fields that the variables of the template set, in their order: from a field of the request to a value. */
+  /**
+   * The fields that the template's variables set, in their order. Each is a path of fields from the
+   * request to a value.
+   */
   readonly variables: readonly (readonly DescField[])[];
-  /** What the body is: the request message (`*`), the value of one of its fields, or nothing. */
+  /**
+   * The content of the body: the request message (`*`), the value of one of its fields, or nothing.
+   */
   readonly body: DescField | "*" | undefined;
-  /** The field of the response that is answered; undefined for the response itself. */
+  /** The field of the response message that becomes the body; undefined: the whole message. */
   readonly responseBody: DescField | undefined;
 }
 
 export interface HttpRuleBindings {
   readonly bindings: readonly Binding[];
-  /** What is wrong with those that are left out, for the author of the .proto file. */
+  /** Why other bindings are left out, for the author of the .proto file. */
   readonly problems: readonly string[];
 }
 
-/** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
+/** The field number of the extension `google.api.http` of google.protobuf.MethodOptions. */
 const HTTP = 72_295_728;
-/** Most bindings of a method. */
+/** Maximum number of bindings of a method. */
 const MAX_BINDINGS = 64;
 const NONE: HttpRuleBindings = { bindings: [], problems: [] };
 
-/** By method: those that were read last. */
+/** The bindings that were last read, by method. */
 const known = new WeakMap<DescMethod, { readonly prefix: string; readonly bindings: HttpRuleBindings }>();
 
-/** The bindings of a method, with a prefix such as `/api` before each path. */
+/** The bindings of a method. @param prefix of each path, such as `/api` */
 export function bindingsOf(method: DescMethod, prefix = ""): HttpRuleBindings {
   const before = known.get(method);
   if (before?.prefix === prefix) return before.bindings;
@@ -77,11 +86,14 @@ export function hasHttpRule(method: MethodDescriptorProto): boolean {
   return annotationOf(method) !== undefined;
 }
 
-/** The annotation in wire bytes. Descriptors are read without the extension, so it is an unknown field. */
+/**
+ * The annotation, still encoded. Descriptors are read without the extension, so it is an unknown
+ * field.
+ */
 function annotationOf({ options }: MethodDescriptorProto): Uint8Array | undefined {
   const fields = options?.$unknown?.filter(({ no, wireType }) => no === HTTP && wireType === WireType.LengthDelimited);
   if (fields === undefined || fields.length === 0) return undefined;
-  // Several occurrences of a message are merged by putting their bytes one after the other.
+  // Several occurrences of a message field are merged by concatenating their bytes.
   return Buffer.concat(fields.map(({ data }) => new BinaryReader(data).bytes()));
 }
 
@@ -106,10 +118,10 @@ function bindingOf(rule: HttpRule, { input, output }: DescMethod, prefix: string
   }
 }
 
-/** A method of HTTP (RFC 9110 §5.6.2, §9.1), or any. */
+/** The syntax of an HTTP method (RFC 9110 §5.6.2, §9.1). */
 const METHOD = /^[!#$%&'*+.^`|~\w-]{1,64}$/;
-/** Methods about the path or the connection; gateways answer them themselves. */
-const OTHERS: ReadonlySet<string> = new Set(["OPTIONS", "CONNECT", "TRACE"]);
+/** Methods that concern the path or the connection; gateways respond to them themselves. */
+const NEVER_CALLED: ReadonlySet<string> = new Set(["OPTIONS", "CONNECT", "TRACE"]);
 
 function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readonly path: string } {
   if (pattern === undefined) throw new SyntaxError("a binding has no path");
@@ -117,14 +129,17 @@ function patternOf({ pattern }: HttpRule): { readonly httpMethod: string; readon
   const { kind, path } = pattern.value;
   const httpMethod = kind.toUpperCase();
   if (!METHOD.test(kind)) throw new SyntaxError(`the custom method ${JSON.stringify(kind)} is no method of HTTP`);
-  if (OTHERS.has(httpMethod)) throw new SyntaxError(`the method ${httpMethod} never calls an endpoint`);
+  if (NEVER_CALLED.has(httpMethod)) throw new SyntaxError(`the method ${httpMethod} never calls an endpoint`);
   return { httpMethod, path };
 }
 
-/** By message type: its fields by their names in JSON and in the .proto file, which go before those. */
+/**
+ * The fields of a message type, by their names in the .proto file and in JSON. A name in the .proto
+ * file takes precedence.
+ */
 const fieldsByName = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
-/** The field of a name in the .proto file, or in JSON. */
+/** The field with a name in the .proto file or in JSON. */
 function fieldOf(type: DescMessage, name: string): DescField {
   let fields = fieldsByName.get(type);
   if (fields === undefined) {
@@ -146,7 +161,7 @@ function topField(type: DescMessage, name: string, what: string): DescField | un
   return fieldOf(type, name);
 }
 
-/** Messages whose JSON is a string or another single value, which a path can have. */
+/** Messages whose JSON is a string or another single value, so that a path can contain it. */
 const SINGLE_VALUES =
   /^google\.protobuf\.(?:Timestamp|Duration|FieldMask|(?:Double|Float|U?Int32|U?Int64|Bool|String|Bytes)Value)$/;
 
@@ -160,7 +175,7 @@ function fieldsOf(type: DescMessage, names: readonly string[]): DescField[] {
     if (field.fieldKind === "list" || field.fieldKind === "map") {
       throw new SyntaxError(`the variable ${names.join(".")} is or has a ${field.fieldKind}`);
     }
-    // A group has no length in front, so that its fields could not be replaced without reading them.
+    // A group has no length prefix, so its fields cannot be replaced without reading them.
     if (field.fieldKind === "message" && field.delimitedEncoding) {
       throw new SyntaxError(`the variable ${names.join(".")} is or has a group`);
     }

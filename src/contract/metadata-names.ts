@@ -1,9 +1,15 @@
-/** Names of metadata that may pass the gateway, between the headers of its clients and services. */
+/**
+ * Names of metadata that the gateway may pass between the headers of clients and the metadata of
+ * services.
+ */
 
 /**
- * Names that pass never, and beginnings of names: those by which a client could speak in the gateway's name, of one connection
- * (RFC 9110 §7.6.1), those by which a response does something to the gateway's origin or to a proxy before it, and those by
- * which a response could be stored, and then be given to others without a decision.
+ * Names, and prefixes of names, that never pass:
+ *  - those by which a client could imitate the gateway;
+ *  - headers of one connection (RFC 9110 §7.6.1);
+ *  - those by which a response affects the gateway's origin, or a proxy in front of it;
+ *  - those by which a response could be stored in a cache, which would then send it to other
+ *    callers without a decision.
  */
 const NEVER = new Set([
   ...["accept-ch", "age", "alt-svc", "authentication-info", "authorization", "cache-control", "clear-site-data"],
@@ -41,7 +47,7 @@ const NEVER_BEFORE = [
   ...["sec-", "trailer-", "x-accel-", "x-grpc-web", "x-portico-"],
 ];
 
-/** Names of HTTP that pass only where they are named. */
+/** Names of HTTP headers that pass only if a service names them. */
 const HTTP = new Set([
   ...["accept", "accept-charset", "accept-encoding", "accept-language", "accept-ranges", "allow"],
   ...["etag", "expect", "forwarded", "from", "if-match", "if-modified-since"],
@@ -52,7 +58,7 @@ const HTTP = new Set([
 
 /** A name of metadata (PROTOCOL-HTTP2.md, "Custom-Metadata"), in lower case. */
 const NAME = /^[0-9a-z_.-]{1,128}$/;
-/** Most names that a service may have. */
+/** Maximum number of names of a service. */
 const MAX_NAMES = 64;
 
 /** Whether a service may name it as metadata that passes the gateway. */
@@ -60,12 +66,15 @@ export function mayPass(name: string): boolean {
   return NAME.test(name) && !NEVER.has(name) && !NEVER_BEFORE.some((start) => name.startsWith(start));
 }
 
-/** Whether metadata of the name passes for a service with these names. `*` stands for all names but those of HTTP. */
+/**
+ * Whether metadata with the name passes for a service with these names. `*` means all names except
+ * those of HTTP.
+ */
 export function passes(names: ReadonlySet<string>, name: string): boolean {
   return names.has(name) || (names.has("*") && mayPass(name) && !HTTP.has(name));
 }
 
-/** What the names of a service must be, for who has written them. */
+/** The requirements for a service's names, for their author. */
 export const METADATA_NAMES =
   'metadata must be a list of at most 64 names in lower case, such as ["x-tenant"], none of which belongs to Portico, gRPC, a connection or a browser';
 

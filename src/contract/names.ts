@@ -1,22 +1,25 @@
-/** What things may be called: one pattern for each kind of name, and the names that have a meaning of their own. */
+/** The syntax of each kind of name, and the names with a special meaning. */
 
-/** A namespace, service or enrolment: a label of a host name (RFC 1123 §2.1) in lower case, which may also end in `-`. */
+/**
+ * A namespace, service or enrolment: a label of a host name (RFC 1123 §2.1) in lower case, which
+ * may also end in `-`.
+ */
 export const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
-/** Most characters of such a name. */
+/** Maximum number of characters of such a name. */
 export const MAX_NAME = 63;
 
 /** An account. */
 export const ACCOUNT_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}$/;
-/** Most characters of an account's name. */
+/** Maximum number of characters of an account's name. */
 export const MAX_ACCOUNT_NAME = 128;
 
-/** What stands before the paths that a service has by `google.api.http` annotations, such as `/api`. */
+/** The prefix of the paths that a service has by `google.api.http` annotations, such as `/api`. */
 export const BINDING_PREFIX = /^(?=.{1,128}$)(?:\/[A-Za-z0-9._~-]+)+$/;
 
 /** The ID of a rule. */
 export const RULE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-/** The namespace of calls that ask for none, and of the administrators of the installation. */
+/** The namespace of calls that name none, and of the installation's administrators. */
 export const DEFAULT_NAMESPACE = "default";
 
 /** The enrolment of gateways. */
@@ -25,12 +28,16 @@ export const GATEWAY = "gateway";
 /** The scope of a namespace's administrators. */
 export const ADMIN_SCOPE = "admin";
 
-/** Services whose endpoints declare who may call them; rules do not govern them. No other service may take these names. */
+/**
+ * Services whose endpoints declare their callers; rules do not govern them. No other service may
+ * have these names.
+ */
 export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 /**
- * The roots of the paths that the gateway answers itself. Each dialect and each other part of the gateway declares which of
- * them are its own; one that is not listed cannot be declared. The list is here for the registry, which imports no gateway.
+ * The first segments of the built-in routes. Each part of the gateway declares which of them it
+ * serves; it can declare only roots of this list. The list is here and not in the gateway because
+ * the registry needs it, and imports no gateway.
  */
 export const BUILT_IN_ROOTS = [
   ...(["/", "/.well-known", "/console", "/explore", "/favicon.ico", "/gateway", "/livez", "/mcp"] as const),
@@ -38,14 +45,15 @@ export const BUILT_IN_ROOTS = [
 ] as const;
 export type BuiltInRoot = (typeof BUILT_IN_ROOTS)[number];
 
-/** No service may take these names, because paths of the gateway begin with them. */
+/** No service may have these names, because built-in routes begin with them. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(
   BUILT_IN_ROOTS.map((root) => root.slice(1)).filter((name) => NAME.test(name)),
 );
 
 /**
- * The start of a full gRPC name that only Portico may serve: its own packages, and gRPC's infrastructure. Others
- * below `grpc.` are free, because published services have them (`grpc.testing`, `grpc.gateway.examples`).
+ * Prefixes of full gRPC names that only Portico may serve: its own packages, and gRPC's
+ * infrastructure. Other names below `grpc.` are allowed, because published services have them
+ * (`grpc.testing`, `grpc.gateway.examples`).
  */
 export const RESERVED_PACKAGES = /^(?:portico|grpc\.(?:health|reflection|channelz))\./i;
 

@@ -1,9 +1,15 @@
-/** The name that was probably meant, for an error that says a name is not known. */
+/** Finds the name that was probably meant, for an error about an unknown name. */
 
-/** A bound on the work, because any caller can ask for unknown names. A candidate counts 1, a comparison the product of the lengths. */
+/**
+ * Maximum work, because any caller can ask for unknown names. A candidate counts 1; a comparison
+ * counts the product of the two lengths.
+ */
 const MAX_WORK = 100_000;
 
-/** The candidate that differs least, if it differs by at most a third of the name's length; undefined otherwise. */
+/**
+ * The most similar candidate, if it differs in at most a third of the name's length; undefined
+ * otherwise.
+ */
 export function nearest(name: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.floor(name.length / 3) + 1;
@@ -20,7 +26,7 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** Levenshtein: how many characters must be put in, taken out or changed. */
+/** The Levenshtein distance: how many characters must be inserted, deleted or replaced. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 1; i <= a.length; i++) {

@@ -1,15 +1,19 @@
 /**
- * Path templates of `google.api.http` annotations, such as `/v1/{name=shelves/*}/books/{book}:move`: their syntax, and the
- * values of their variables in a path. The rules are those of google/api/http.proto ("Path template syntax"); beyond them,
- * literals and `*` may follow a `**`, as Google's own APIs have it (google/firestore/v1/firestore.proto).
+ * Path templates of `google.api.http` annotations, such as
+ * `/v1/{name=shelves/*}/books/{book}:move`: their syntax, and the values of their variables in a
+ * path. The rules are in google/api/http.proto ("Path template syntax"). In addition, literals and
+ * `*` may follow a `**`, as in Google's own APIs (google/firestore/v1/firestore.proto).
  */
 
-/** Matches one segment that is not empty: `*`. */
+/** Matches one non-empty segment: `*`. */
 export const ONE = 1;
-/** Matches all segments but those that what follows it matches, also none: `**`. */
+/**
+ * Matches any number of segments, also none, except those that the rest of the template matches:
+ * `**`.
+ */
 export const REST = 2;
 
-/** A literal, percent-decoded, or one of the two wildcards. */
+/** A percent-decoded literal, or one of the two wildcards. */
 export type Segment = string | typeof ONE | typeof REST;
 
 /** A part of the path whose text is the value of a field. */
@@ -18,26 +22,28 @@ export interface Variable {
   readonly fieldPath: readonly string[];
   /** Index of its first segment. */
   readonly start: number;
-  /** Index of the segment after its last. */
+  /** Index after its last segment. */
   readonly end: number;
-  /** Whether its template has several segments, or `**`: then `%2F` is not decoded in its value. */
+  /**
+   * Whether its template has several segments or `**`. If so, `%2F` is not decoded in its value.
+   */
   readonly isMulti: boolean;
 }
 
 export interface PathTemplate {
-  /** As the annotation has it, behind the service's prefix. */
+  /** The template as annotated, with the service's prefix in front. */
   readonly text: string;
   readonly segments: readonly Segment[];
   readonly variables: readonly Variable[];
-  /** The text after the last colon, `move`; empty for none. */
+  /** The text after the colon in the last segment, `move`; empty for none. */
   readonly verb: string;
 }
 
-/** Most characters and segments of a template. */
+/** Maximum number of characters and segments of a template. */
 const MAX_LENGTH = 1_024;
 const MAX_SEGMENTS = 64;
 
-/** A literal: `pchar` of RFC 3986 §3.3, without the colon that begins a verb. */
+/** A literal: `pchar` of RFC 3986 §3.3. In the last segment, a colon begins the verb instead. */
 const LITERAL = /^(?:[A-Za-z0-9._~!$&'()*+,;=@:-]|%[0-9A-Fa-f]{2})+$/;
 const FIELD_PATH = /^[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*$/;
 
@@ -67,13 +73,13 @@ class Parser {
     const verb = colon < 0 ? "" : decodeLiteral(text.slice(colon + 1));
     const path = colon < 0 ? text : text.slice(0, colon);
     for (let at = 1; at <= path.length; ) at = path[at] === "{" ? this.#variable(path, at) : this.#segment(path, at);
-    // A path could match it in several ways.
+    // With two of them, a path could match in several ways.
     if (this.#segments.indexOf(REST) !== this.#segments.lastIndexOf(REST)) throw new SyntaxError("has a second **");
     if (this.#segments.length > MAX_SEGMENTS) throw new SyntaxError(`has more than ${MAX_SEGMENTS} segments`);
     return { text, segments: this.#segments, variables: this.#variables, verb };
   }
 
-  /** Reads a segment. @returns the index after the slash that follows */
+  /** Reads a segment. @returns the index after the following slash */
   #segment(path: string, at: number): number {
     const slash = path.indexOf("/", at);
     const end = slash < 0 ? path.length : slash;
@@ -81,7 +87,7 @@ class Parser {
     return end + 1;
   }
 
-  /** Reads a variable. @returns the index after the slash that follows */
+  /** Reads a variable. @returns the index after the following slash */
   #variable(path: string, at: number): number {
     const end = path.indexOf("}", at);
     if (end < 0) throw new SyntaxError("has a { without }");
@@ -118,7 +124,10 @@ function decodeLiteral(text: string): string {
   return decoded;
 }
 
-/** The template with its variables taken out, `/v1/shelves/*`. Two templates of one shape match the same paths. */
+/**
+ * The template without its variables, `/v1/shelves/*`. Two templates with the same shape match the
+ * same paths.
+ */
 export function shapeOf({ segments, verb }: PathTemplate): string {
   const parts = segments.map((segment) => {
     if (segment === ONE) return "*";
@@ -128,13 +137,13 @@ export function shapeOf({ segments, verb }: PathTemplate): string {
 }
 
 /**
- * The values of a template's variables in a path that it matches, in the order of its variables.
+ * The values of a template's variables in a matching path, in the order of its variables.
  * @param parts the segments of the path as sent, without the verb
- * @returns undefined where a percent-encoding is broken or is not UTF-8
+ * @returns undefined if a percent-encoding is malformed or is not UTF-8
  */
 export function valuesOf({ segments, variables }: PathTemplate, parts: readonly string[]): string[] | undefined {
   const rest = segments.indexOf(REST);
-  // How many segments more than the template the path has. `**` takes them.
+  // The number of segments that the path has more than the template; `**` matches them.
   const more = parts.length - segments.length;
   const values: string[] = [];
   for (const { start, end, isMulti } of variables) {
@@ -147,7 +156,7 @@ export function valuesOf({ segments, variables }: PathTemplate, parts: readonly 
   return values;
 }
 
-/** A segment with all percent-encodings decoded; undefined where one is broken or is not UTF-8. */
+/** A segment with all percent-encodings decoded; undefined if one is malformed or is not UTF-8. */
 export function decodePart(text: string): string | undefined {
   if (!text.includes("%")) return text;
   try {
@@ -157,7 +166,9 @@ export function decodePart(text: string): string | undefined {
   }
 }
 
-/** Several segments with all percent-encodings decoded except that of the slash, so that segments stay apart. */
+/**
+ * Several segments with all percent-encodings decoded except `%2F`, so that segments stay distinct.
+ */
 function decodeParts(text: string): string | undefined {
   if (!text.includes("%")) return text;
   const chunks = text.split(/(%2[Ff])/).map((chunk, index) => (index % 2 === 1 ? chunk : decodePart(chunk)));

@@ -1,6 +1,6 @@
 /**
- * Resources name what is called, `type:name:endpoint`; patterns name many of them. Each segment of a pattern is a
- * literal, `*`, or a literal ending in `*`. Case does not matter anywhere.
+ * A resource is the name of something that can be called, `type:name:endpoint`. A pattern matches
+ * many resources: each segment is a literal, `*`, or a literal followed by `*`. Case is ignored.
  */
 
 /** A resource or a pattern, in lower case. */
@@ -15,9 +15,9 @@ const SEGMENT = /(\*|[a-z0-9._-]+\*?)/.source;
 const PATTERN = new RegExp(`^${SEGMENT}:${SEGMENT}:${SEGMENT}$`);
 const ONE_SEGMENT = new RegExp(`^${SEGMENT}$`);
 
-/** Reads a pattern. @throws {SyntaxError} with a message for the person who wrote it */
+/** Reads a pattern. @throws {SyntaxError} with a message for its author */
 export function parsePattern(text: string): Resource {
-  // A character of a string has at most three bytes.
+  // A UTF-16 code unit has at most three bytes in UTF-8.
   if (text.length > MAX_LENGTH / 3 && new TextEncoder().encode(text).length > MAX_LENGTH)
     throw new SyntaxError(`resource is longer than ${MAX_LENGTH} bytes`);
   const [, type, name, endpoint] = PATTERN.exec(text.toLowerCase()) ?? [];
@@ -33,18 +33,18 @@ function whatIsWrong(text: string): string {
   return `${resource}: segment "${printable(wrong)}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`;
 }
 
-/** What someone wrote, fit for a message on their terminal. */
+/** A text from a user, shortened and without control characters, for a message on a terminal. */
 export function printable(text: string): string {
   return text.slice(0, 64).replaceAll(/\p{C}/gu, "?");
 }
 
-/** Whether a pattern's segment covers a resource's segment; both in lower case. */
+/** Whether a pattern's segment matches a resource's segment; both in lower case. */
 export function segmentMatches(pattern: string, segment: string): boolean {
   if (pattern === "*") return true;
   return pattern.endsWith("*") ? segment.startsWith(pattern.slice(0, -1)) : pattern === segment;
 }
 
-/** Whether a pattern covers a resource. */
+/** Whether a pattern matches a resource. */
 export function matches(pattern: Resource, resource: Resource): boolean {
   return (
     segmentMatches(pattern.type, resource.type) &&
@@ -54,8 +54,8 @@ export function matches(pattern: Resource, resource: Resource): boolean {
 }
 
 /**
- * Whether a pattern covers any endpoint of a service.
- * @param pattern as `parsePattern` takes it
+ * Whether a pattern matches any endpoint of a service.
+ * @param pattern in the form that `parsePattern` reads
  * @param service its name, in lower case
  */
 export function coversService(pattern: string, service: string): boolean {

@@ -1,4 +1,7 @@
-/** Which messages hold secrets: those with a field that the contract keeps out of logs by the option `debug_redact`. */
+/**
+ * Which messages contain secrets: those with a field that has the option `debug_redact`, which
+ * keeps it out of logs.
+ */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import type { Endpoint } from "./endpoint.js";
 import { SELF_GOVERNED } from "./names.js";
@@ -8,27 +11,28 @@ export function isSecret({ proto }: Pick<DescField, "proto">): boolean {
 }
 
 /**
- * Whether an error of the endpoint may quote a secret of its request, so that its message is not logged. The authority and
- * the registry are Portico's own: their errors quote none, and operators need them.
+ * Whether an error of the endpoint may quote a secret from its request, so that the error's message
+ * must not be logged. Errors of the authority and the registry are logged: they quote no secrets,
+ * and operators need them.
  */
 export function mayQuoteSecrets({ service, method }: Pick<Endpoint, "service" | "method">): boolean {
   return !SELF_GOVERNED.has(service) && holdsSecrets(method.input);
 }
 
-/** By type: descriptors never change. */
+/** By type, because descriptors never change. */
 const known = new WeakMap<DescMessage, boolean>();
 
-/** Whether a message of the type, or one in it, has a field that is secret. */
+/** Whether a message of the type, or of a type within it, has a secret field. */
 export function holdsSecrets(type: DescMessage): boolean {
   let holds = known.get(type);
   if (holds === undefined) {
-    holds = searched(type);
+    holds = searchForSecret(type);
     known.set(type, holds);
   }
   return holds;
 }
 
-function searched(type: DescMessage): boolean {
+function searchForSecret(type: DescMessage): boolean {
   const seen = new Set([type]);
   for (const { fields } of seen) {
     for (const field of fields) {

@@ -1,4 +1,4 @@
-/** How much memory the entries of a map may take. */
+/** The maximum size of a map's entries. */
 export interface BoundedMapSize<V> {
   readonly maxBytes: number;
   /** Estimates the memory of an entry. */
@@ -8,8 +8,9 @@ export interface BoundedMapSize<V> {
 const NO_LIMIT: BoundedMapSize<unknown> = { maxBytes: Number.POSITIVE_INFINITY, bytesOf: () => 0 };
 
 /**
- * A map that forgets what has not been used for longest, roughly. It has two generations: when the younger one is full,
- * the older one is dropped. What is found in the older one moves to the younger. So a hit costs one lookup and no list.
+ * A map that evicts entries that have not been used for long (roughly LRU). It has two generations:
+ * when the younger one is full, the older one is dropped. An entry that is found in the older one
+ * moves to the younger one. So a hit costs one lookup, and there is no list to update.
  */
 export class BoundedMap<K, V> {
   readonly #generation: number;
@@ -19,7 +20,10 @@ export class BoundedMap<K, V> {
   /** Of the younger generation. */
   #bytes = 0;
 
-  /** @param bound the most entries that are kept; at least half as many are, where their bytes have no limit. */
+  /**
+   * @param bound maximum number of entries; unless the size is limited, at least the newest half of
+   * that stays.
+   */
   constructor(bound: number, size: BoundedMapSize<V> = NO_LIMIT) {
     this.#generation = Math.ceil(bound / 2);
     this.#size = size;

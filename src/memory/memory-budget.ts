@@ -1,15 +1,17 @@
 /**
- * The memory that one process holds for its clients: bodies and messages being received, answers that are not read yet; on
- * every port and protocol. Code that holds such bytes has reserved them here first, and releases them afterwards. A
- * reservation that does not fit is refused at once; nothing ever waits for memory.
+ * The memory that one process uses for its clients, on every port and protocol: bodies and messages
+ * that are being received, and responses that are not read yet. Code must reserve such bytes here
+ * before it stores them, and release them afterwards. A reservation that does not fit is refused at
+ * once; nothing ever waits for memory.
  *
- * Limits depend on the memory that is still free (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory
- * packet switches", 1998): a client address may hold as much as remains free, a connection a quarter of that. So one
- * address has at most half of the budget and one connection a fifth; when memory is short each of many clients holds
- * little, and some is always left for a client that holds nothing.
+ * Limits depend on the memory that is still free (Choudhury and Hahne, "Dynamic queue length
+ * thresholds for shared-memory packet switches", 1998). A client address may reserve as much as
+ * remains free, a connection a quarter of that. So one address has at most half of the budget, and
+ * one connection a fifth. When memory is short, each of many clients has little, and some is always
+ * left for a client that has none.
  *
- * Where a share is full, the client's oldest unfinished bodies are given up for a body that is still coming: bodies that come to
- * their end are young, and those that never do are the oldest.
+ * If a client's share is full, its oldest unfinished bodies are given up for a body that is still
+ * being received. A body that will be complete soon is young; bodies that never end are the oldest.
  *
  * This room knows no protocol.
  */
@@ -19,45 +21,64 @@ import { networkOf } from "../address/client-address.js";
 
 /** Bytes of a process's budget. */
 const LIMIT = 256 * 1024 ** 2;
-/** The budget is at most this share of the memory that the process may take: a process with a full budget takes up to three times as much. */
+/**
+ * The budget is at most this share of the memory that the process may use: a process with a full
+ * budget uses up to three times as much.
+ */
 const MEMORY_SHARE = 1 / 3;
-/** Bodies of the maximum size that fit into the budget, also where `maxBody` is large: `LIMIT` is raised for them. */
+/**
+ * Number of bodies of the maximum size that fit into the budget. If `maxBody` is large, the budget
+ * is raised for them.
+ */
 const MIN_BODIES = 12;
 
 /**
- * Bytes that every connection may hold, however little is free, so that small calls succeed while others hold everything.
- * With 10,000 connections these are 160 MB beside the budget.
+ * Bytes that every connection may reserve, however little is free, so that small calls succeed
+ * while others use the whole budget. With 10,000 connections these are 160 MB in addition to the
+ * budget.
  */
 const ALWAYS = 16 * 1024;
-/** What a connection may hold, as a share of what is free. */
+/** What a connection may reserve, as a share of the free memory. */
 const CONNECTION_SHARE = 1 / 4;
 
 export interface MemoryBudgetOptions {
   /** Maximum bytes of a request's body. */
   readonly maxBody?: number | undefined;
-  /** Bytes that the process may take, as of a container; default any. */
+  /** Bytes that the process may use, such as the limit of a container; default: no limit. */
   readonly memory?: number | undefined;
-  /** Bytes; default 256 MiB or a third of `memory`, or 12 bodies of `maxBody` where these are more. */
+  /**
+   * Bytes; default 256 MiB or a third of `memory`, whichever is less, but at least 12 bodies of
+   * `maxBody`.
+   */
   readonly limit?: number | undefined;
-  /** Their addresses have no limit, only their connections: each carries many clients. Default none. */
+  /**
+   * Proxies that each carry the requests of many clients: their addresses have no limit, only their
+   * connections. Default: none.
+   */
   readonly trustedProxies?: Pick<TrustedProxies, "has"> | undefined;
 }
 
-/** A body that has not come to its end. It has reserved memory. */
+/** A body that is not completely received. It has reserved memory. */
 export interface UnfinishedBody {
-  /** Bytes that giving it up frees. */
+  /** Bytes that are freed when it is given up. */
   readonly freeable: number;
-  /** Ends it, and releases what it has reserved. */
+  /** Ends the body, and releases what it has reserved. */
   giveUp(): void;
 }
 
-/** For the reservation of a request that has come to its end, or of its answer: all unfinished bodies make room for it. */
+/**
+ * Used instead of an unfinished body for a request that is complete, or its response: all
+ * unfinished bodies may be given up for it.
+ */
 export const FINISHED: UnfinishedBody = { freeable: 0, giveUp() {} };
 
-/** The unfinished bodies of one client address, or of one connection, the oldest first, with what they are reserved in. */
+/**
+ * The unfinished bodies of one client address or of one connection, oldest first, each with its
+ * reservation.
+ */
 type UnfinishedBodies = Map<UnfinishedBody, Reservation>;
 
-/** What all connections from one client address hold together. */
+/** What all connections from one client address use together. */
 interface AddressUse {
   reserved: number;
   connections: number;
@@ -67,10 +88,10 @@ interface AddressUse {
 export class MemoryBudget {
   /** Bytes. */
   readonly limit: number;
-  /** Bytes that all connections hold. */
+  /** Bytes that all connections have reserved. */
   reserved = 0;
   readonly #trustedProxies: Pick<TrustedProxies, "has"> | undefined;
-  /** By network (see `networkOf`), for those with open connections. */
+  /** By network (see `networkOf`), for networks with open connections. */
   readonly #addresses = new Map<string, AddressUse>();
 
   constructor({ maxBody = 0, memory = Infinity, limit, trustedProxies }: MemoryBudgetOptions = {}) {
@@ -78,7 +99,10 @@ export class MemoryBudget {
     this.#trustedProxies = trustedProxies;
   }
 
-  /** Whether more than half is held: a client that does not read its answers is then disconnected sooner. */
+  /**
+   * Whether more than half is reserved: a client that does not read its responses is then
+   * disconnected sooner.
+   */
   get isShort(): boolean {
     return this.reserved > this.limit / 2;
   }
@@ -90,7 +114,8 @@ export class MemoryBudget {
 
   /**
    * The memory of a client's connection, to be closed with it.
-   * @param address the IP address at the other end; any other text counts as one address, such as `unix`
+   * @param address the IP address at the other end; any other text counts as one address, such as
+   * `unix`
    */
   open(address: string): ConnectionMemory {
     if (this.#trustedProxies?.has(address)) return new ConnectionMemory(this, CONNECTION_SHARE, NO_BOUND, NOTHING);
@@ -99,15 +124,15 @@ export class MemoryBudget {
   }
 
   /**
-   * The memory of one client of a proxy, over the proxy's connection: bounded as that is and by the client's address. To be closed
-   * when the client's request is over.
+   * The memory of one client of a proxy, on the proxy's connection. It has the limits of the
+   * connection and of the client's address. To be closed when the client's request is over.
    */
   openClient(connection: ConnectionMemory, address: string): ClientMemory {
     const { use, onClose } = this.#useOf(address);
     return new ClientMemory(this, connection, use, onClose);
   }
 
-  /** What an address holds, which counts one connection more until `onClose`. */
+  /** The use of an address, which has one connection more until `onClose` is called. */
   #useOf(address: string): { readonly use: AddressUse; readonly onClose: () => void } {
     const network = networkOf(address);
     const use = this.#addresses.get(network) ?? { reserved: 0, connections: 0, unfinished: new Map() };
@@ -120,8 +145,8 @@ export class MemoryBudget {
   }
 
   /**
-   * The memory of this process's own connection to a service, to be closed with it. It carries the calls of all clients,
-   * so it may hold as much as an address.
+   * The memory of this process's own connection to a service, to be closed with it. It carries the
+   * calls of all clients, so it may reserve as much as an address.
    */
   openUpstream(): ConnectionMemory {
     return new ConnectionMemory(this, 1, NO_BOUND, NOTHING);
@@ -135,19 +160,20 @@ const NOTHING = (): void => {};
 abstract class Reservation {
   /**
    * Reserves further bytes.
-   * @param body that they are for, while it is unfinished: older ones make room for it. To be told to `finished` at its end
-   * @returns false where they do not fit: then nothing is reserved, and they must not be kept
+   * @param body the unfinished body that the bytes belong to: older ones may be given up for it.
+   * Call `finished` when it ends.
+   * @returns false if they do not fit: then nothing is reserved, and they must not be stored
    */
   abstract tryReserve(bytes: number, body?: UnfinishedBody): boolean;
-  /** A body has come to its end, or is given up. */
+  /** To be called when a body is complete or was given up. */
   abstract finished(body: UnfinishedBody): void;
-  /** Releases bytes that were reserved. No effect after `close`, which has released everything. */
+  /** Releases reserved bytes. No effect after `close`, which has released everything. */
   abstract release(bytes: number): void;
 
   /**
    * Makes a reservation larger or smaller.
    * @param body as in `tryReserve`
-   * @returns false where more does not fit; then it is as it was
+   * @returns false if the larger size does not fit; then nothing changes
    */
   tryResize(from: number, to: number, body?: UnfinishedBody): boolean {
     if (to > from) return this.tryReserve(to - from, body);
@@ -156,17 +182,17 @@ abstract class Reservation {
   }
 }
 
-/** What the bytes of a request are reserved in. */
+/** Reserves the bytes of a request. */
 export type RequestMemory = Pick<Reservation, "tryReserve" | "tryResize" | "release" | "finished">;
 
-/** The memory that one connection holds. */
+/** The memory that one connection uses. */
 export class ConnectionMemory extends Reservation {
   /** Bytes. */
   reserved = 0;
   readonly #budget: MemoryBudget;
   readonly #share: number;
   readonly #address: AddressUse | undefined;
-  /** Of the address; of a connection that has no address's bound, its own. */
+  /** Those of the address; if the connection is not limited by an address, its own. */
   readonly #unfinished: UnfinishedBodies;
   readonly #onClose: () => void;
   #closed = false;
@@ -203,7 +229,8 @@ export class ConnectionMemory extends Reservation {
 
   /**
    * Whether further bytes fit.
-   * @param freed bytes of the address that would be free by then; @param freedHere those of this connection among them
+   * @param freed bytes of the address that will have been freed by then
+   * @param freedHere bytes of `freed` that belong to this connection
    */
   #fits(bytes: number, freed: number, freedHere: number): boolean {
     if (this.reserved - freedHere + bytes <= ALWAYS) return true;
@@ -213,8 +240,9 @@ export class ConnectionMemory extends Reservation {
   }
 
   /**
-   * Gives up the oldest bodies, of the address where its share is full, of this connection where only that one's is.
-   * @returns false where those older than `body` are not enough: then none is given up
+   * Gives up the oldest bodies: of the address if its share is full, otherwise only of this
+   * connection.
+   * @returns false if the bodies older than `body` are not enough: then none is given up
    */
   #makeRoom(bytes: number, body: UnfinishedBody): boolean {
     const address = this.#address;
@@ -236,7 +264,7 @@ export class ConnectionMemory extends Reservation {
     if (this.#address !== undefined) this.#address.reserved -= bytes;
   }
 
-  /** Releases everything: the connection is closed. */
+  /** Releases everything, because the connection is closed. */
   close(): void {
     if (this.#closed) return;
     this.release(this.reserved);
@@ -246,7 +274,10 @@ export class ConnectionMemory extends Reservation {
   }
 }
 
-/** What a request of a client holds of a proxy's connection. Bodies of the proxy's other clients make no room for it. */
+/**
+ * What a client's request uses of a proxy's connection. Bodies of the proxy's other clients are not
+ * given up for it.
+ */
 export class ClientMemory extends Reservation {
   readonly #budget: MemoryBudget;
   readonly #connection: ConnectionMemory;
@@ -286,7 +317,7 @@ export class ClientMemory extends Reservation {
     this.#connection.release(bytes);
   }
 
-  /** Releases everything: the request is over. */
+  /** Releases everything, because the request is over. */
   close(): void {
     if (this.#closed) return;
     this.release(this.#reserved);
@@ -295,7 +326,7 @@ export class ClientMemory extends Reservation {
     this.#onClose();
   }
 
-  /** @param freed bytes of the address that would be free by then */
+  /** @param freed bytes of the address that will have been freed by then */
   #fits(bytes: number, freed: number): boolean {
     if (this.#reserved + bytes <= ALWAYS) return true;
     return this.#address.reserved - freed + bytes <= this.#budget.limit - this.#budget.reserved + freed - bytes;
@@ -303,23 +334,23 @@ export class ClientMemory extends Reservation {
 }
 
 /**
- * Gives up the oldest bodies until there is room.
- * @param body that room is made for
- * @param fits whether there is room with so many bytes more
- * @param isMeant whether a body may be given up; default any
- * @returns false where those older than `body` are not enough: then none is given up
+ * Gives up the oldest bodies until the bytes of a newer one fit.
+ * @param body the newer body
+ * @param fits whether its bytes fit when this many further bytes are free
+ * @param mayGiveUp whether a body may be given up; default: any
+ * @returns false if the bodies older than `body` are not enough: then none is given up
  */
 function giveUpOldest(
   bodies: UnfinishedBodies,
   body: UnfinishedBody,
   fits: (freed: number) => boolean,
-  isMeant: (older: UnfinishedBody, memory: Reservation) => boolean = () => true,
+  mayGiveUp: (older: UnfinishedBody, memory: Reservation) => boolean = () => true,
 ): boolean {
   const given: UnfinishedBody[] = [];
   let freed = 0;
   for (const [older, memory] of bodies) {
     if (older === body) return false;
-    if (!isMeant(older, memory)) continue;
+    if (!mayGiveUp(older, memory)) continue;
     given.push(older);
     freed += older.freeable;
     if (!fits(freed)) continue;

@@ -1,109 +1,138 @@
 /**
  * The queue for the processor of this process.
  *
- * The files of this folder know no socket, no status and no caller: they say when a call begins, waits or must be refused, and whoever asks
- * them tells the caller. docs/overload.md draws who asks where. They are below the gateway, because servers and balancers of gRPC
- * (src/rpc) ask them too.
+ * The files of this folder know no socket, no status and no caller. They decide when a call begins,
+ * waits or must be refused; the code that uses them responds to the caller. docs/overload.md shows
+ * where they are used. They do not belong to the gateway, because gRPC servers and balancers
+ * (src/rpc) use them too.
  *
- * A turn of the event loop begins calls for a bounded time; what else has arrived waits. A call that has waited too long is refused,
- * because its caller would most likely have given up before the answer. Groups of calls, such as those to one service, take turns, so a
- * flood of one group hardly delays another.
+ * A turn of the event loop begins calls for a limited time; whatever else has arrived waits. A call
+ * that has waited too long is refused: its caller would probably give up before the response.
+ * Groups of calls, such as the calls to one service, take turns, so a flood of calls of one group
+ * hardly delays another.
  */
 
-/** How many calls begin without a look at the clock, while none waits. */
+/** How many calls begin without a check of the clock, while none waits. */
 export const MAX_UNTIMED = 32;
 /**
- * How long calls begin in one turn of the event loop, in milliseconds: as long as a call may wait before it shows an overload. A call that
- * waits costs far more than one that begins when it is read, because the garbage collector copies all that it consists of.
+ * How long one turn of the event loop begins calls, in milliseconds. It is as long as a call may
+ * wait before that means overload. A call that waits costs far more than one that begins when it is
+ * read, because the garbage collector copies all its objects.
  */
 export const MAX_TURN_MS = 100;
 /**
- * The same in an overload, because the loop has to accept connections and find out which callers have gone; and while several groups
- * share the processor, because a call of the one waits for the turns of the other.
+ * The same during an overload, because the loop has to accept connections and to notice which
+ * callers have gone. Also while several groups share the processor, because a call of one group
+ * waits for the turns of the others.
  */
 export const MAX_SHORT_TURN_MS = 2;
-/** For how long turns are short after calls of two groups have come in one, in milliseconds. */
+/**
+ * For how long turns stay short after calls of two groups have arrived in one turn, in
+ * milliseconds.
+ */
 export const SHARED_MS = 1_000;
-/** A call that begins after it has waited longer than this shows an overload, in milliseconds. The next one that has not ends it. */
+/**
+ * Queueing for longer than this means overload, in milliseconds. The first call that queued for
+ * less ends it.
+ */
 export const MAX_NORMAL_WAIT_MS = 100;
 /**
- * How long calls are refused in a turn that begins calls, in milliseconds. The others wait on: a flood that asks again when it is
- * refused must not take the time of calls that can be answered.
+ * How long a turn that begins calls may refuse calls, in milliseconds. The other late calls wait
+ * for the next turn: clients that retry at once after a refusal must not take the time of calls
+ * that can be served.
  */
 export const MAX_REFUSE_MS = 0.5;
-/** How long turns may only accept connections while calls wait, in milliseconds: the loop accepts one a turn. */
+/**
+ * How long turns may only accept connections while calls wait, in milliseconds: the loop accepts
+ * one in each turn.
+ */
 const MAX_ACCEPT_MS = 1;
-/** A call that has waited longer is refused, in milliseconds. */
+/** A call that has waited for longer is refused, in milliseconds. */
 export const MAX_WAIT_MS = 250;
 
-/** For how long the calls of a group are counted that begin, in milliseconds: less than a call may wait, so that most of those that wait begin. */
+/**
+ * For how long the begun calls of a group are counted, in milliseconds. It is less than
+ * MAX_WAIT_MS, so that most of the waiting calls begin.
+ */
 export const PERIOD_MS = 200;
 
-/** The event loop of this process; a test has one that it moves by hand. */
+/** The event loop of this process; a test replaces it by one that it controls. */
 interface EventLoop {
   /** In milliseconds. */
   now(): number;
   /** Calls back once, when everything that was ready in this turn has been handled. */
   atTurnEnd(callback: () => void): void;
-  /** Calls back once, when what the current callback has begun waits for the loop or has ended. */
+  /**
+   * Calls back once, when all that the current callback started has ended or waits for the event
+   * loop.
+   */
   afterMicrotasks(callback: () => void): void;
 }
 
 const EVENT_LOOP: EventLoop = {
   now: () => performance.now(),
   atTurnEnd: setImmediate,
-  // A tick that a microtask asks for runs behind all microtasks.
+  // A tick that is scheduled by a microtask runs after all microtasks.
   afterMicrotasks: (callback) => queueMicrotask(() => process.nextTick(callback)),
 };
 
-/** What becomes of a call that waits: one of the two is called, unless it is cancelled before. */
+/** A call that waits. One of the two functions is called, unless the call is cancelled before. */
 export interface WaitingCall {
   begin(): void;
   refuse(): void;
 }
 
-/** The place of a call that waits. */
+/** The place of a waiting call in the queue. */
 export interface WaitingPlace {
-  /** Gives the place up, where the call still waits. @returns false where the call has begun, was refused, or was cancelled */
+  /**
+   * Gives up the place. @returns false if the call has already begun, or was refused or cancelled
+   */
   tryCancel(): boolean;
 }
 
 export class CallQueue {
-  /** Calls that were refused. */
+  /** Number of calls that were refused. */
   refused = 0;
   readonly #loop: EventLoop;
-  /** Calls that have begun since it was last known that none waits. */
+  /** Calls that have begun since the queue was last known to be empty. */
   #untimed = 0;
-  /** Those that wait, in the order of their turns. */
+  /** Waiting calls, in the order of the groups' turns. */
   readonly #groups = new Map<string, Group>();
-  /** Those that have waited too long and are to be refused, oldest first. */
+  /** Calls that have waited too long and must be refused, oldest first. */
   readonly #late = new Queue();
   /**
-   * Calls that came in this turn. They begin in a later one: by then the loop has found those whose callers have gone. Where turns are
-   * long, they begin in this one behind calls that came before it.
+   * Calls that arrived in this turn. They begin in a later one, when the loop has found the callers
+   * that have gone. If turns are long, they begin in this turn, after the calls that arrived
+   * earlier.
    */
   #arrived: { readonly group: string; readonly entry: Entry }[] = [];
   /** Until when calls begin in this turn; undefined while no turn is timed. */
   #turnEnd: number | undefined;
-  /** Whether the last call that began, or was found late, had waited for long. */
+  /**
+   * Whether the last call that began, or was found too late, had waited for longer than
+   * MAX_NORMAL_WAIT_MS.
+   */
   #isOverloaded = false;
-  /** The group of the last call that the clock was looked at for, and until when there are others beside it. */
+  /**
+   * The group of the last call that checked the clock, and until when turns are short because of
+   * other groups.
+   */
   #lastGroup: string | undefined;
   #sharedUntil = 0;
   #accepted = false;
-  /** When a turn began calls last. */
+  /** When a turn last began calls. */
   #lastBegun = 0;
 
   constructor(loop = EVENT_LOOP) {
     this.#loop = loop;
   }
 
-  /** Whether a call begins without further questions; else `tryBegin` is asked. */
+  /** Whether a call begins without further checks; otherwise ask `tryBegin`. */
   mayBegin(): boolean {
     return this.#untimed++ < MAX_UNTIMED;
   }
 
-  /** Whether a call begins at once, ahead of other groups; else it has to wait. */
+  /** Whether a call begins at once, before other groups' calls; otherwise it has to wait. */
   tryBegin(group: string): boolean {
     if (this.#groups.has(group)) return false;
     const now = this.#loop.now();
@@ -114,14 +143,17 @@ export class CallQueue {
     return now < this.#turnEnd;
   }
 
-  /** Whether more calls of the group wait than are likely to begin in time; then the call is counted as refused. */
+  /**
+   * Whether more calls of the group wait than will probably begin in time. The call is then counted
+   * as refused.
+   */
   mustRefuse(group: string): boolean {
     if (!this.#groups.get(group)?.isFull) return false;
     this.refused++;
     return true;
   }
 
-  /** Has a call wait for its turn. */
+  /** Makes a call wait for its turn. */
   wait(group: string, call: WaitingCall): WaitingPlace {
     const now = this.#loop.now();
     const entry = new Entry(call, now);
@@ -155,14 +187,15 @@ export class CallQueue {
     this.#accepted = false;
     if (mayAcceptMore) this.#leaveTurn();
     else {
-      // Otherwise a few would still wait when the others have begun, and all calls of the next turn behind them.
+      // Otherwise a few calls would still wait when the others have begun, and then all calls of
+      // the next turn behind them.
       if (this.#groups.size > 0 && !this.#isShort(now)) this.#takeArrived();
       this.#turnEnd = now + this.#turnMs(now);
       this.#beginNext();
     }
   };
 
-  /** Begins a call, and goes on when it needs the processor no more for now. */
+  /** Begins a call, and continues when that call no longer needs the processor for now. */
   readonly #beginNext = (): void => {
     let now = this.#loop.now();
     for (; now < (this.#turnEnd as number); now = this.#loop.now()) {
@@ -247,16 +280,16 @@ class Entry implements WaitingPlace {
     return wasWaiting;
   }
 
-  /** Ends the wait. @returns the call, which begins or is refused now */
+  /** Ends the wait. @returns the call, to begin or refuse now */
   leave(): WaitingCall {
     this.isWaiting = false;
     return this.#call;
   }
 }
 
-/** Calls, oldest first: a linked list, because it may be long. */
+/** Calls, oldest first. A linked list, because it may be long. */
 class Queue {
-  /** Those that are cancelled count, too, until it is their turn. */
+  /** Cancelled calls count, too, until their turn comes. */
   length = 0;
   #first: Entry | undefined;
   #last: Entry | undefined;
@@ -273,7 +306,7 @@ class Queue {
     this.length++;
   }
 
-  /** The first that is not cancelled. */
+  /** The first call that is not cancelled. */
   shift(): Entry | undefined {
     let entry = this.#first;
     while (entry?.isWaiting === false) {
@@ -286,7 +319,7 @@ class Queue {
   }
 }
 
-/** The calls of a group that wait: no more than began in the last period. */
+/** The waiting calls of a group: at most as many as began in the last period. */
 class Group extends Queue {
   #maxLength = Number.POSITIVE_INFINITY;
   #begun = 0;

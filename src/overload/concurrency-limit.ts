@@ -1,48 +1,66 @@
 /**
- * Limits the calls in flight to one endpoint of one instance, while the instance has more of them than it can answer.
+ * Limits the calls in flight to one endpoint of one instance while the instance has more calls than
+ * it can serve.
  *
- * A service that is only slow answers more calls a second when more are in flight. In one that has too many they wait for each
- * other: more in flight are answered no faster, and each takes longer. So there is no limit until all calls take longer than
- * usual, by a wait that grows, while calls in flight grow too, and are so many that at the rate of answers they will take 2.5
- * times as long as the first that waited. Then the limit is as many as are answered in the usual time and MAX_QUEUE_MS. It grows
- * while calls wait less, and is lifted when it was not reached for a while, when fewer calls in flight were not answered sooner,
- * or when the calls in flight hang. See docs/decisions/0059, and docs/overload.md.
+ * When more calls are in flight, a service that is merely slow completes more calls a second. An
+ * overloaded service does not: its calls wait for each other, so each call takes longer. So there
+ * is no limit until all of this is true:
+ *  - All calls take longer than usual, and the difference (the wait) grows.
+ *  - The number of calls in flight grows, too.
+ *  - At the current rate of responses, the calls in flight will take 2.5 times as long as calls
+ *    took when the wait began.
+ *
+ * The limit is then the number of calls that complete within the usual time plus MAX_QUEUE_MS. It
+ * grows while calls wait less than that. It is lifted in three cases: it was not reached for a
+ * while, calls did not become faster under it, or the calls in flight hang. See
+ * docs/decisions/0059, and docs/overload.md.
  *
  * Times are in milliseconds of `performance.now()`.
  */
 
-/** How much longer than usual calls take at the limit. */
+/** By how much calls take longer than usual at the limit. */
 export const MAX_QUEUE_MS = 100;
-/** Calls are judged together that end within this time, and at least so many. */
+/**
+ * Calls are evaluated in windows of at least this time, with at least MIN_ENDS calls that ended.
+ */
 export const WINDOW_MS = 100;
 export const MIN_ENDS = 8;
-/** How many times as long the calls in flight will take at the rate of answers, and how many more must be in flight at least. */
+/**
+ * How many times longer the calls in flight will take than calls took in the first window with a
+ * wait, and how many more calls must be in flight than in that window.
+ */
 const TIMES_LONGER = 2.5;
 const MIN_MORE_IN_FLIGHT = 16;
-/** What share of the wait of all calls the quickest must have waited: calls in a queue wait alike, calls for events do not. */
+/**
+ * The wait of the quickest call must be at least this share of the mean wait. Calls in a queue wait
+ * for similar times; calls that wait for events do not.
+ */
 const MIN_COMMON_WAIT = 0.7;
-/** How many times as long calls must wait. */
+/** How many times longer the wait must be than in the first window with a wait. */
 const TIMES_WAIT = 1.5;
 /** How many times as many calls must be in flight at a window's end as at its beginning. */
 const TIMES_IN_WINDOW = 1.05;
 export const MIN_LIMIT = 4;
 const GROWTH = 1.25;
-/** A limit that was not reached for so long holds no more. */
+/** A limit that was not reached for this time is lifted. */
 export const UNREACHED_MS = 5_000;
-/** A limit under which calls do not get faster, or do not end, for so long was a mistake. */
+/**
+ * A limit under which calls do not become faster, or do not end, for this time was a mistake and is
+ * lifted.
+ */
 export const MAX_USELESS_MS = 10_000;
-/** For so long, and up to twice that, the quickest call says what is usual. */
+/** The quickest call of this time, and of the same time before it, defines the usual time. */
 const USUAL_MS = 60_000;
 
-/** How a call ended: with an answer, without one in time, or otherwise. */
+/** How a call ended: with a response, without one in time, or otherwise. */
 export type CallEnding = "answered" | "lost" | "other";
 
 export class ConcurrencyLimit {
   #inFlight = 0;
   #limit = Number.POSITIVE_INFINITY;
-  /** When a call was refused last. */
+  /** When a call was last refused. */
   #refusedAt = 0;
-  /** The limit was set or lowered then: it shows in calls that began later. */
+  /** When the limit was set or lowered: only calls that began later show its effect. */
   #since = 0;
 
   // The calls that have ended in this window.
@@ -52,24 +70,30 @@ export class ConcurrencyLimit {
   #quickest = Number.POSITIVE_INFINITY;
   #total = 0;
 
-  /** The quickest answer of this time and of the time before, and when this one began. */
+  /**
+   * The quickest responses of the current and of the previous USUAL_MS, and when the current one
+   * began.
+   */
   #usual = Number.POSITIVE_INFINITY;
   #usualBefore = Number.POSITIVE_INFINITY;
   #usualSince = 0;
 
-  /** The first window in which all calls waited, for comparison; undefined once the quickest of a window has not. */
+  /**
+   * The first window in which all calls waited, for comparison; undefined after a window whose
+   * quickest call did not wait.
+   */
   #first: { readonly inFlight: number; readonly wait: number; readonly took: number } | undefined;
-  /** Calls in flight when this window began. */
+  /** Number of calls in flight when this window began. */
   #before = 0;
-  /** Since when calls have waited under the limit as they did without. */
+  /** Since when calls have waited for longer than MAX_QUEUE_MS in spite of the limit. */
   #uselessSince: number | undefined;
 
-  /** Infinity for none. */
+  /** Infinity if there is no limit. */
   get limit(): number {
     return this.#limit;
   }
 
-  /** Whether a call may begin; then `end` must follow. */
+  /** Whether a call may begin. If so, `end` must be called. */
   tryBegin(now: number): boolean {
     if (this.#inFlight >= this.#limit && !this.#liftUnused(now)) return false;
     this.#inFlight++;
@@ -78,7 +102,7 @@ export class ConcurrencyLimit {
 
   end(began: number, now: number, ending: CallEnding): void {
     this.#inFlight--;
-    // No call is left to wait for another.
+    // No call in flight is left that could wait for another.
     if (this.#inFlight === 0) this.#first = undefined;
     const took = now - began;
     if (ending === "other") return;
@@ -92,7 +116,10 @@ export class ConcurrencyLimit {
     if (this.#responded + this.#lost >= MIN_ENDS && now - this.#windowStart >= WINDOW_MS) this.#closeWindow(now);
   }
 
-  /** @returns whether there was a limit that had not been reached for a while, or under which calls hang */
+  /**
+   * @returns whether there was a limit that had not been reached for a while, or under which calls
+   * hang
+   */
   #liftUnused(now: number): boolean {
     const isUnused = now - this.#refusedAt > UNREACHED_MS || now - this.#windowStart > MAX_USELESS_MS;
     this.#refusedAt = now;
@@ -104,13 +131,13 @@ export class ConcurrencyLimit {
     return Math.min(this.#usual, this.#usualBefore);
   }
 
-  /** What calls of this window took; without a response, no time is too long. */
+  /** The mean time of this window's calls; infinite if none had a response. */
   get #meanTime(): number {
     return this.#responded === 0 ? Number.POSITIVE_INFINITY : this.#total / this.#responded;
   }
 
   #closeWindow(now: number): void {
-    // Where none was answered, all have waited too long.
+    // If no call had a response, all have waited too long.
     const wait = this.#responded === 0 ? Number.POSITIVE_INFINITY : this.#quickest - this.#usualTime;
     const rate = this.#responded / (now - this.#windowStart);
     if (this.#limit === Number.POSITIVE_INFINITY) {
@@ -132,7 +159,7 @@ export class ConcurrencyLimit {
     this.#total = 0;
   }
 
-  /** Sets a limit where more calls in flight were not answered faster. */
+  /** Sets a limit if more calls in flight did not mean more responses a second. */
   #compare(wait: number, rate: number, now: number): void {
     const first = this.#first;
     if (wait <= MAX_QUEUE_MS) this.#first = undefined;
@@ -149,12 +176,12 @@ export class ConcurrencyLimit {
     }
   }
 
-  /** Whether all calls have waited, and not only some. */
+  /** Whether all calls have waited, and not only some of them. */
   #isCommon(wait: number): boolean {
     return this.#responded === 0 || wait >= MIN_COMMON_WAIT * (this.#meanTime - this.#usualTime);
   }
 
-  /** How many calls in flight are answered at this rate where they wait for MAX_QUEUE_MS (Little's law). */
+  /** The number of calls in flight at this rate if each waits for MAX_QUEUE_MS (Little's law). */
   #sustained(wait: number, rate: number): number {
     if (this.#responded === 0) return Math.min(this.#limit, this.#inFlight) / 2;
     return rate * (this.#meanTime - wait + MAX_QUEUE_MS);

@@ -1,26 +1,29 @@
-/** Long work in turns, so that the event loop does other work in between. */
+/** Does long work in turns, so that the event loop does other work in between. */
 import { setImmediate } from "node:timers/promises";
 
-/** How long a turn may be, in milliseconds, unless it is said. */
+/** Default duration of a turn, in milliseconds. */
 const MAX_TURN = 10;
 
 /**
- * Settles when the last piece of work that rests goes on. One does in each turn of the event loop:
- * else their turns would add up.
+ * Settles when the last of the waiting works continues. One work continues in each turn of the
+ * event loop; otherwise their turns would add up.
  */
 let lastOfQueue: Promise<void> = Promise.resolve();
 
-/** The pace of one piece of work. */
+/** The pace of one long work. */
 export class Pace {
   readonly #maxTurn: number;
   #began = performance.now();
 
-  /** @param maxTurn how long a turn may be, in milliseconds */
+  /** @param maxTurn duration of a turn, in milliseconds */
   constructor(maxTurn = MAX_TURN) {
     this.#maxTurn = maxTurn;
   }
 
-  /** To be awaited between steps: lets other work have its turn where the steps since the last time took long. */
+  /**
+   * To be awaited between steps. Gives other work its turn if the steps since the last pause took
+   * too long.
+   */
   step(): Promise<void> | undefined {
     return performance.now() - this.#began < this.#maxTurn ? undefined : this.#rest();
   }
@@ -32,7 +35,7 @@ export class Pace {
   }
 }
 
-/** Makes something of each item, in order and in turns. @param maxTurn as of `Pace` */
+/** Maps each item, in order and in turns. @param maxTurn as of `Pace` */
 export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R, maxTurn?: number): Promise<R[]> {
   const pace = new Pace(maxTurn);
   const results: R[] = [];
@@ -43,22 +46,22 @@ export async function mapPaced<T, R>(items: Iterable<T>, map: (item: T) => R, ma
   return results;
 }
 
-/** Work in steps: it yields wherever other work may have its turn. */
+/** Work in steps: it yields wherever the event loop may do other work. */
 export type Steps<R> = Generator<undefined, R, undefined>;
 
-/** Does work in turns. */
+/** Does the work in turns. */
 export async function inTurns<R>(steps: Steps<R>): Promise<R> {
   const pace = new Pace();
   for (;;) {
     const { done, value } = steps.next();
     if (done) return value;
-    // Not awaited where there is no rest: there may be a step for each field of a contract.
+    // Not awaited if no pause is due: there may be a step for each field of a contract.
     const rest = pace.step();
     if (rest !== undefined) await rest;
   }
 }
 
-/** Does the same work at once. */
+/** Does the work without a pause. */
 export function atOnce<R>(steps: Steps<R>): R {
   for (;;) {
     const { done, value } = steps.next();

@@ -1,6 +1,7 @@
 /**
- * Connects a process to the authorities of PORTICO_AUTHORITY: a channel to each, and where a host name has several
- * addresses, a channel to each of these. The names are resolved again and again, and the authorities follow.
+ * Connects a process to the authorities of PORTICO_AUTHORITY. It opens a channel to each; if a host
+ * name has several addresses, it opens a channel to each address. The names are resolved again at
+ * intervals, and the channels are updated.
  */
 import { Authorities, type AuthorityLink } from "../access/follow/authorities.js";
 import { formatGrpcTarget, type GrpcTarget } from "../address/address.js";
@@ -10,35 +11,38 @@ import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
 import type { ProcessPart } from "./process.js";
 
-/** How soon a lost authority is connected to again, in milliseconds: within a lease, so that its restart fails no call. */
+/**
+ * The longest pause before a lost authority is connected to again, in milliseconds. It is shorter
+ * than a lease, so a restart of the authority fails no call.
+ */
 const RECONNECT_MS = 200;
-/** Between two rounds of name resolution, in milliseconds. */
+/** Time between two rounds of name resolution, in milliseconds. */
 const RESOLVE_MS = 5_000;
-/** Names of which all addresses are reached are resolved again in each sixth round. */
+/** If all addresses are connected, names are resolved only in every sixth round. */
 const ROUNDS = 6;
-/** How long those that follow an authority have to leave it after its address has gone, in milliseconds. */
+/** How long guards have to leave an authority after its address was removed, in milliseconds. */
 const LEAVE_MS = 10_000;
 
 export interface AuthorityConnectOptions {
   readonly targets: readonly GrpcTarget[];
   readonly transport: Pick<Transport, "connect">;
   readonly log: Logger;
-  /** Resolves a host name; default: as this machine does. */
+  /** Resolves a host name; default: as the operating system does. */
   readonly lookup?: Lookup;
-  /** Between two rounds of name resolution, in milliseconds; default 5 s. */
+  /** Time between two rounds of name resolution, in milliseconds; default 5 s. */
   readonly resolveMs?: number;
 }
 
 interface Place {
   readonly name: string;
   readonly target: GrpcTarget;
-  /** Of the addresses of a host name the one to connect to. */
+  /** The address to connect to, if the host name has several. */
   readonly ip: string | undefined;
 }
 
 /**
- * Resolves when the names have been resolved once, or cannot be. Nothing waits for a connection. What it gives closes the
- * connections.
+ * Resolves when the names have been resolved once, or have failed to. It does not wait for
+ * connections. Closing the result closes the connections.
  */
 export async function connectAuthorities(
   options: AuthorityConnectOptions,

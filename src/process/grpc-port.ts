@@ -1,4 +1,4 @@
-/** The gRPC port of a process: what it serves, what the registry is told of it, and its health. */
+/** The gRPC port of a process: what it serves, what is registered about it, and its health. */
 import { randomUUID } from "node:crypto";
 import type { Guard, OpenGuard } from "../access/guard.js";
 import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
@@ -16,13 +16,13 @@ import { asBuffer } from "../wire/buffer.js";
 import { listening } from "./listen.js";
 import { messageLimits, type ProcessPart } from "./process.js";
 
-/** How often gRPC health is brought up to date, in milliseconds. */
+/** How often gRPC health is updated, in milliseconds. */
 const HEALTH_INTERVAL_MS = 500;
 
-/** A gRPC port that is open, and what answers the calls on it. */
+/** An open gRPC port, and the dispatcher of its calls. */
 export interface GrpcPort extends ProcessPart {
   readonly dispatcher: Dispatcher;
-  /** How other processes reach it, unless PORTICO_ADVERTISE names another address. */
+  /** How other processes reach it, unless PORTICO_ADVERTISE sets another address. */
   readonly target: GrpcTarget;
 }
 
@@ -30,8 +30,8 @@ export interface GrpcPortOptions {
   readonly services: readonly Service[];
   readonly guard: Guard;
   /**
-   * By which calls are refused. An authority has none: what guards, gateways and services ask of it is never refused for
-   * what others ask.
+   * The queue by which calls are refused in an overload. An authority has none: requests of guards,
+   * gateways and services are never refused because of other requests.
    */
   readonly callQueue?: CallQueue;
   readonly transport: Pick<Transport, "serve">;
@@ -42,7 +42,7 @@ export interface GrpcPortOptions {
 
 /**
  * Opens the gRPC port.
- * @throws {ListenError} when it cannot listen.
+ * @throws {ListenError} if it cannot listen
  */
 export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> {
   const { services, guard, callQueue, transport, config, log, metrics } = options;
@@ -52,7 +52,7 @@ export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> 
   return { dispatcher, target: withTls(server.address, config), close: (drainMs) => server.close(drainMs) };
 }
 
-/** Counts and logs each call that came over gRPC, as the gateway does for calls over HTTP. */
+/** Counts and logs each gRPC call, as the gateway does for HTTP requests. */
 function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOptions["onEnd"]> {
   return ({ code, milliseconds, metadata, caller, namespace }, endpoint) => {
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
@@ -72,14 +72,15 @@ function withTls(address: Address, { tlsCert }: Config): GrpcTarget {
   return tlsCert === undefined ? address : { ...address, tls: true };
 }
 
-/** What the registry is told of a service that this process serves, but for its store. */
+/** What is registered about a service that this process serves, except for its store. */
 export function instanceOf(service: Service, { target }: GrpcPort, config: Config): Instance {
   const advertised = config.advertise === undefined ? target : withTls(config.advertise, config);
   return Instance.fromPartial({
     service: service.name,
     id: randomUUID(),
     addresses: [formatGrpcTarget(advertised)],
-    // The same object where possible: by its identity the registry knows what it has read before.
+    // The same object if possible: the registry recognizes by its identity descriptors that it has
+    // read before.
     descriptors: asBuffer(service.descriptors),
     grpcServices: service.parts.map(grpcServiceOf),
     reflected: true,
@@ -88,7 +89,7 @@ export function instanceOf(service: Service, { target }: GrpcPort, config: Confi
   });
 }
 
-/** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide does not serve. */
+/** Keeps gRPC health equal to `/readyz`: a process whose guard cannot decide is not serving. */
 export function keepGrpcHealth({ health }: Dispatcher, guard: OpenGuard): ProcessPart {
   let stopping = false;
   const update = () => {

@@ -1,4 +1,7 @@
-/** How a gateway or a service alone joins the authorities, which are other processes. */
+/**
+ * How a process that has only the role gateway or service joins the authorities, which are other
+ * processes.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Authorities } from "../access/follow/authorities.js";
@@ -15,24 +18,24 @@ import type { Process, ProcessPart } from "./process.js";
 
 /** The connections to the authorities. */
 export interface Joined extends ProcessPart {
-  /** To any of them. */
+  /** Leads to any of the authorities. */
   readonly channel: Channel;
   readonly authorities: Authorities;
-  /** The enrolment token, as calls to the authority and the registry carry it. */
+  /** The metadata with the enrolment token, for calls to the authority and the registry. */
   readonly metadata: Metadata;
   readonly enrolment: string;
   /** Follows the authority's rules, accounts and tokens. */
   readonly guard: OpenGuard;
-  /** Names the addresses of all authorities in each line. */
+  /** States the addresses of all authorities in each line. */
   readonly log: Logger;
 }
 
-/** How long a start waits for the authority before it goes on without it, in milliseconds. */
+/** How long a start waits for the authority before it continues without it, in milliseconds. */
 const AUTHORITY_WAIT_MS = 3_000;
 /**
  * Connects to the authorities.
- * @param name the enrolment's: `gateway`, or the service's name.
- * @throws {ConfigError} when there is no enrolment token.
+ * @param name of the enrolment: `gateway`, or the service's name
+ * @throws {ConfigError} if there is no enrolment token
  */
 export async function joinAuthority(
   name: string,
@@ -51,7 +54,10 @@ export async function joinAuthority(
   return { channel, authorities, metadata, enrolment, guard, log, close };
 }
 
-/** @throws {ConfigError} also for what cannot be sent: an authority would break the connection off without a reason. */
+/**
+ * @throws {ConfigError} also for a text that cannot be sent: an authority would close the
+ * connection without a reason
+ */
 export function readEnrolment(name: string, config: Pick<Config, "data" | "enrolment">): string {
   const missing = (why: string): ConfigError =>
     new ConfigError(
@@ -77,7 +83,7 @@ function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
 }
 
-/** Waits for what the authority sends, for three seconds at most. */
+/** Waits until the authority has sent what `ready` waits for, at most 3 seconds. */
 export async function waitForAuthority(ready: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -1,6 +1,7 @@
 /**
- * A process and the parts that it owns. A role opens its parts one after the other, gives each what it needs, and has the
- * process own it. The parts are closed in the opposite order: at the stop, and where the start fails.
+ * A process, and the parts that it owns. A role opens its parts one after the other, gives each
+ * part what it needs, and lets the process own it. The parts are closed in the opposite order: when
+ * the process stops, and when a start fails.
  */
 import { totalmem } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
@@ -12,25 +13,25 @@ import { Metrics } from "../metrics.js";
 import { loadTransport } from "../rpc/load-transport.js";
 import type { Transport } from "../rpc/transport.js";
 
-/** What a process opens, and closes. */
+/** A component that a process opens and closes. */
 export interface ProcessPart {
-  /** Called when the process has been told to stop, before anything is closed. */
+  /** Called when the process begins to stop, before any part is closed. */
   leave?(): void;
   /** Closes the part. `drainMs` is what is left of the time in which calls may finish. */
   close(drainMs: number): unknown;
 }
 
-/** How long closing may take beyond the time to drain, in milliseconds. */
+/** How long closing may take after the time to drain, in milliseconds. */
 const CLOSE_MS = 3_000;
-/** The same where a start has failed: no calls are being served yet. */
+/** The same after a failed start: no calls are being served yet. */
 const FAILED_START_MS = 500;
 
-/** A part whose closing throws or hangs keeps neither the others nor the process open. */
+/** Owns parts. If closing a part throws or hangs, the process still closes the others and ends. */
 export class Process {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics = new Metrics();
-  /** Of the bodies and messages on all ports. */
+  /** The budget for bodies and messages on all ports. */
   readonly budget: MemoryBudget;
   readonly #parts: ProcessPart[] = [];
   readonly #closed = new AbortController();
@@ -48,14 +49,17 @@ export class Process {
     return this.#closed.signal;
   }
 
-  /** Owns the part. After closing has begun, as where a start was given up, the part is closed at once. */
+  /**
+   * Owns the part. If closing has already begun, for example after a failed start, the part is
+   * closed at once.
+   */
   readonly own = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.push(part);
     return part;
   };
 
-  /** The same for a part that is closed after all others. */
+  /** Owns a part that is closed after all others. */
   readonly ownLast = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.unshift(part);
@@ -63,8 +67,9 @@ export class Process {
   };
 
   /**
-   * Stops in good order: has the parts leave, goes on serving for `noticeMs`, then closes everything.
-   * @param drainMs in all, notice included; calls in flight after that are ended.
+   * Stops in order: lets the parts leave, continues to serve for `noticeMs`, and then closes
+   * everything.
+   * @param drainMs total time, including the notice; calls that are still in flight then are ended
    */
   async stop({ noticeMs, drainMs }: { readonly noticeMs: number; readonly drainMs: number }): Promise<void> {
     const until = performance.now() + drainMs;
@@ -73,7 +78,7 @@ export class Process {
     await this.#closeAll(until, until + CLOSE_MS);
   }
 
-  /** Closes everything where a start has failed, within half a second. */
+  /** Closes everything after a failed start, within half a second. */
   abandonStart(): Promise<void> {
     const now = performance.now();
     return this.#closeAll(now, now + FAILED_START_MS);
@@ -101,7 +106,7 @@ export class Process {
   }
 }
 
-/** gRPC to and from other processes. */
+/** Makes the gRPC transport, for calls to and from other processes. */
 export function openTransport({
   config,
   log,
@@ -112,7 +117,10 @@ export function openTransport({
   return loadTransport(config.transport, messageLimits(config), certificates, budget);
 }
 
-/** Bytes that this process and its siblings may take: what the container may (cgroup), else what the machine has. */
+/**
+ * Bytes that this process and its siblings may use: the limit of the container (cgroup), or else
+ * the computer's memory.
+ */
 function availableMemory(): number {
   return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
@@ -120,7 +128,10 @@ function availableMemory(): number {
 /** In bytes. */
 const MIN_GRPC_MESSAGE = 4 * 1024 ** 2;
 
-/** The limits of gRPC messages: at least 4 MiB, whatever bodies callers may send, because the registry sends descriptors. */
+/**
+ * The limits of gRPC messages: at least 4 MiB even if `maxBody` is less, because the registry sends
+ * descriptors.
+ */
 export function messageLimits(config: Config): Config {
   return { ...config, maxBody: Math.max(config.maxBody, MIN_GRPC_MESSAGE) };
 }

@@ -1,25 +1,25 @@
-/** Metrics and log lines about calls that are refused because there are more than can be answered. */
+/** Metrics and log lines about calls that are refused in an overload. */
 import type { Logger } from "../log.js";
 import type { Metrics } from "../metrics.js";
 import { CallQueue } from "../overload/call-queue.js";
 import type { ProcessPart } from "./process.js";
 
-/** How often the log says how many calls were refused, in milliseconds. */
+/** How often the log reports the number of refused calls, in milliseconds. */
 const REPORT_MS = 10_000;
 
 export interface OpenCallQueue extends ProcessPart {
-  /** The turns of a port's calls, which are refused where this process has more than it can answer. */
+  /** The queue of a port's calls. It refuses calls when this process has more than it can serve. */
   readonly callQueue: CallQueue;
 }
 
 interface CallQueueOptions {
-  /** How many calls a gateway refused, by the service that has more than it answers. */
+  /** How many calls a gateway has refused, by the overloaded service. */
   readonly byService?: () => Iterable<readonly [service: string, refused: number]>;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
-/** Makes the queue. Until it is closed, refused calls are counted, and the log says how many there were. */
+/** Makes the queue. Until it is closed, refused calls are counted, and their number is logged. */
 export function openCallQueue({ byService, log, metrics }: CallQueueOptions): OpenCallQueue {
   const callQueue = new CallQueue();
   metrics.overload = callQueue;

@@ -1,4 +1,7 @@
-/** Keeps an instance of a service registered with each of the authorities, as these come and go. */
+/**
+ * Keeps an instance of a service registered with all authorities, also when the list of authorities
+ * changes.
+ */
 import type { Authorities, AuthorityLink } from "../access/follow/authorities.js";
 import { ConfigError } from "../config/config.js";
 import { type Registration, type RegistrationOptions, register, registrationClosed } from "../rpc/registration.js";
@@ -8,7 +11,10 @@ export interface Options extends Omit<RegistrationOptions, "channel" | "log"> {
   readonly authorities: Authorities;
 }
 
-/** Keeps the instance registered with each until the registration is closed. It is registered where one authority has it. */
+/**
+ * Keeps the instance registered with each authority until the registration is closed. `registered`
+ * resolves as soon as one authority has the instance.
+ */
 export function registerWithEach({ authorities, ...options }: Options): Registration {
   const held = new Map<AuthorityLink, Registration>();
   const isClosed = new AbortController();
@@ -19,7 +25,7 @@ export function registerWithEach({ authorities, ...options }: Options): Registra
     onRefused = reject;
     isClosed.signal.addEventListener("abort", () => reject(registrationClosed()));
   });
-  // The rejection is for those who call `registered`; without them it is not an error.
+  // The rejection is for callers of `registered`; without one it is not an error.
   registered.catch(() => {});
   const update = (): void => {
     for (const [authority, registration] of held) {
@@ -33,7 +39,8 @@ export function registerWithEach({ authorities, ...options }: Options): Registra
       const registration = register({ ...options, channel, log });
       held.set(authority, registration);
       registration.registered().then(onRegistered, (error) => {
-        // One that is closed, because the authority has gone, says nothing of the others.
+        // A registration that was closed because its authority has gone does not mean that the
+        // others fail.
         if (error instanceof ConfigError) onRefused(error);
       });
     }

@@ -1,4 +1,4 @@
-/** The registration of a service in a process of its own, with the authorities and the registries of others. */
+/** Registers a service that runs in its own process, with all authorities. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { follow } from "../follow.js";
 import type { Instance } from "../gen/portico/registry/v1/registry.js";
@@ -8,21 +8,27 @@ import type { Joined } from "./join.js";
 import type { ProcessPart } from "./process.js";
 import { registerWithEach } from "./register.js";
 
-/** A service that registers for as long as its process runs. */
+/** A service that stays registered while its process runs. */
 export interface Registered extends ProcessPart {
   /**
    * Resolves when the service has its store, and is registered.
-   * @throws {Error} (rejects) where the store cannot be used at first, or the registration is refused. The store is tried
-   * again, unless the start gives up.
+   * @throws {Error} (rejects) if the first attempt to use the store fails, or the registration is
+   * refused. The store is tried again, unless the start is given up.
    */
   ready(): Promise<unknown>;
 }
 
-/** The longest pause between attempts to open a store, in milliseconds: after the first failure, and ever (see follow.ts). */
+/**
+ * The longest pause between attempts to open a store, in milliseconds: after the first failure, and
+ * after any number of them (see follow.ts).
+ */
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
-/** Keeps a service registered with each authority until it is closed. It registers once it has its store. */
+/**
+ * Keeps a service registered with each authority until it is closed. It is registered as soon as it
+ * has its store.
+ */
 export function keepRegistered(
   service: Service,
   instance: Instance,
@@ -31,7 +37,7 @@ export function keepRegistered(
 ): Registered {
   const closing = new AbortController();
   const stored = guard.ready().then(() => addStore(instance, service));
-  const ready = stored.catch(() => tried(() => addStore(instance, service), log, closing.signal));
+  const ready = stored.catch(() => retry(() => addStore(instance, service), log, closing.signal));
   const registration = registerWithEach({ authorities, metadata, instance, ready });
   const close = (): void => {
     registration.close();
@@ -40,7 +46,7 @@ export function keepRegistered(
   return { ready: () => Promise.all([stored, registration.registered()]), close };
 }
 
-/** Has the instance say where its data is. @returns what the log says of it */
+/** Writes to the instance where its data is. @returns the name of the store, for the log */
 export async function addStore(instance: Instance, { store }: Service): Promise<{ readonly store?: string }> {
   if (store === undefined) return {};
   const { id, name } = await store();
@@ -48,8 +54,8 @@ export async function addStore(instance: Instance, { store }: Service): Promise<
   return { store: name };
 }
 
-/** Resolves with the first attempt that does not fail; never where it is stopped before. */
-function tried<T>(attempt: () => Promise<T>, log: Logger, signal: AbortSignal): Promise<T> {
+/** Resolves with the first attempt that succeeds; never resolves if it is stopped before. */
+function retry<T>(attempt: () => Promise<T>, log: Logger, signal: AbortSignal): Promise<T> {
   const done = new AbortController();
   return new Promise((resolve) => {
     const begin = async (): Promise<void> => {

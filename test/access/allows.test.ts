@@ -1,4 +1,4 @@
-// What a list may show: the same decision as at the door, for a caller already known.
+// What a list may show: the same decision as for a call, for a caller that is already known.
 import t from "tap";
 import type { Caller } from "../../src/call/caller.js";
 import { Callers } from "../../src/contract/endpoint.js";
@@ -28,7 +28,7 @@ const rows: readonly [what: string, caller: Caller | undefined, resource: string
   ["enrolled, for the logged-in", { ...bob, enrolment: "gateway" }, "service:members:Members.Call", false],
 ];
 
-t.test("what a caller may call is decided without a call, as at the door", async (t) => {
+t.test("allows decides without a call, as the guard decides on a call", async (t) => {
   const { guard } = await start(t, { rules, leaseMs: 30_000 });
   await guard.ready();
   for (const [what, caller, resource, allowed] of rows) {

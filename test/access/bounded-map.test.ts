@@ -1,9 +1,9 @@
-// A bounded map keeps what is used, and never more than its bound.
+// A bounded map keeps used entries, and never more than its maximum.
 import fc from "fast-check";
 import t from "tap";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
 
-t.test("a bounded map is never larger than its bound, and returns what was set", async (t) => {
+t.test("a bounded map is never larger than its maximum, and returns the values that were set", async (t) => {
   const step = fc.record({ key: fc.integer({ min: 0, max: 30 }), set: fc.boolean() });
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 20 }), fc.array(step, { maxLength: 300 }), (bound, steps) => {
@@ -26,7 +26,7 @@ t.test("a bounded map is never larger than its bound, and returns what was set",
   t.pass("no counterexample");
 });
 
-t.test("entries that are used stay while others come and go", async (t) => {
+t.test("used entries stay while others are added and evicted", async (t) => {
   const map = new BoundedMap<string, number>(100);
   map.set("used", 0);
   for (let index = 1; index < 10_000; index++) {
@@ -36,13 +36,13 @@ t.test("entries that are used stay while others come and go", async (t) => {
   t.equal(map.get("key 1"), undefined);
 });
 
-t.test("a bounded map holds at least half its bound", async (t) => {
+t.test("a bounded map keeps at least half of its maximum", async (t) => {
   const map = new BoundedMap<number, number>(100);
   for (let key = 0; key < 1_000; key++) map.set(key, key);
   for (let key = 950; key < 1_000; key++) t.equal(map.get(key), key);
 });
 
-t.test("an older value of a key never comes back", async (t) => {
+t.test("a replaced value never comes back", async (t) => {
   const map = new BoundedMap<string, string>(4);
   for (const key of ["key", "a", "b"]) map.set(key, "old");
   map.set("key", "new");
@@ -50,7 +50,7 @@ t.test("an older value of a key never comes back", async (t) => {
   for (const key of ["c", "d", "key", "e"]) t.not(map.get(key) ?? map.set(key, "new"), "old");
 });
 
-t.test("a deletion removes old and new entries", async (t) => {
+t.test("a deletion removes entries of both generations", async (t) => {
   const map = new BoundedMap<number, number>(10);
   for (let key = 0; key < 10; key++) map.set(key, key);
   for (const key of [0, 2, 4, 6, 8, 1, 9]) map.delete(key);
@@ -62,7 +62,7 @@ t.test("a deletion removes old and new entries", async (t) => {
   t.equal(map.size, 0);
 });
 
-t.test("a bounded map takes no more bytes than its bound, and drops what was not used for longest", async (t) => {
+t.test("a bounded map has no more bytes than its maximum, and evicts the least recently used entries", async (t) => {
   const map = new BoundedMap<number, string>(1_000, { maxBytes: 1_000, bytesOf: (value) => value.length });
   map.set(-1, "used");
   for (let key = 0; key < 200; key++) {

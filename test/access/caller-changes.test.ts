@@ -1,4 +1,5 @@
-// A kept caller counts as right only if no change since was about it, whatever else has changed, and how often.
+// A cached caller is confirmed only if no change since concerned it, whatever else has changed, and
+// how often.
 import fc from "fast-check";
 import t from "tap";
 import { CallerChanges, ChangedCallers } from "../../src/access/callers/caller-changes.js";
@@ -27,7 +28,7 @@ function changeOf({ token, account, namespace }: About): ChangedCallers {
   return changed;
 }
 
-t.test("a caller that a change is about is not right any more, and others are", async (t) => {
+t.test("a changed caller is no longer confirmed, other callers are", async (t) => {
   const changes = new CallerChanges();
   const bob = () => callerOf("hash of bob", "bob", "default", changes.version);
   const ABOUT_BOB: About[] = [{ token: "hash of bob" }, { account: ["default", "bob"] }, { namespace: "default" }];
@@ -57,7 +58,7 @@ t.test("a caller that a change is about is not right any more, and others are", 
   t.notOk(changes.confirm(enrolled));
 });
 
-t.test("after a snapshot no caller from before is right, though it be of the same revision", async (t) => {
+t.test("after a snapshot no earlier caller is confirmed, even at the same revision", async (t) => {
   const changes = new CallerChanges();
   changes.add(7n, changeOf({ token: "x" }));
   const kept = callerOf("hash", "bob", "default", changes.version);
@@ -74,7 +75,7 @@ t.test("after a snapshot no caller from before is right, though it be of the sam
   }
 });
 
-t.test("what is said of a caller at a later revision than the last change is no newer than that change", async (t) => {
+t.test("a revision after the last change has the version of the last change", async (t) => {
   const changes = new CallerChanges();
   changes.add(5n, changeOf({ token: "x" }));
   const kept = callerOf("hash", "bob", "default", changes.versionOf(9n));
@@ -83,7 +84,7 @@ t.test("what is said of a caller at a later revision than the last change is no 
   t.notOk(changes.confirm(kept), "it is asked for again rather once too often");
 });
 
-t.test("a caller that was not used during very many changes is asked for again", async (t) => {
+t.test("a caller that was not used during very many changes is looked up again", async (t) => {
   const changes = new CallerChanges();
   const kept = callerOf("hash", "bob", "default", 0);
   const used = callerOf("used", "ann", "default", 0);
@@ -96,7 +97,7 @@ t.test("a caller that was not used during very many changes is asked for again",
   t.notOk(changes.confirm(used));
 });
 
-t.test("generated changes: whoever is right was about none of the changes since", async (t) => {
+t.test("generated changes: a confirmed caller has none of the changes since", async (t) => {
   const name = fc.constantFrom("a", "b", "c");
   const step = fc.oneof(
     fc.record({ token: name }),

@@ -1,4 +1,4 @@
-// The callers that a guard keeps take no more room than they may, and those that are used stay.
+// The callers that a guard caches never exceed the limits, and used callers stay.
 import t from "tap";
 import { CallerTable } from "../../src/access/callers/caller-table.js";
 import { KnownCaller } from "../../src/access/callers/known-caller.js";
@@ -26,14 +26,14 @@ function callerOf({ account = "bob", scopes = ["staff"], resources = [] }: Given
 
 const ROOMY = { callers: 1_000, bytes: 2 ** 30 };
 
-t.test("a table has at most as many callers as it may", async (t) => {
+t.test("a table never has more callers than its maximum", async (t) => {
   const table = new CallerTable({ ...ROOMY, callers: 100 });
   for (let index = 0; index < 1_000; index++) table.set(`token ${index}`, callerOf());
   t.equal(table.size, 100);
   t.ok(table.get("token 999"), "the newest is there");
 });
 
-t.test("callers that are used stay while others come and go", async (t) => {
+t.test("used callers stay while others are added and evicted", async (t) => {
   const table = new CallerTable({ ...ROOMY, callers: 100 });
   const used = callerOf();
   table.set("used", used);
@@ -43,7 +43,7 @@ t.test("callers that are used stay while others come and go", async (t) => {
   }
 });
 
-t.test("as many callers as a table may have all stay, in whatever order they are used", async (t) => {
+t.test("a table keeps its maximum number of callers, in whatever order they are used", async (t) => {
   const table = new CallerTable({ ...ROOMY, callers: 500 });
   for (let index = 0; index < 500; index++) table.set(`token ${index}`, callerOf());
   for (let round = 0; round < 3; round++) {
@@ -51,7 +51,7 @@ t.test("as many callers as a table may have all stay, in whatever order they are
   }
 });
 
-t.test("callers with long scopes take no more bytes than they may", async (t) => {
+t.test("callers with long scopes take no more bytes than the maximum", async (t) => {
   const bytes = 1_000_000;
   const table = new CallerTable({ ...ROOMY, bytes });
   for (let index = 0; index < 500; index++) {
@@ -75,7 +75,7 @@ t.test("callers with the same scopes and limits share them, and they count once"
   t.same(table.get("other")?.resources, ["service:b:*"], "another's limits are its own");
 });
 
-t.test("what is deleted takes no room any more", async (t) => {
+t.test("deleted callers take no bytes", async (t) => {
   const table = new CallerTable(ROOMY);
   for (let index = 0; index < 200; index++) {
     table.set(`token ${index}`, callerOf({ account: `account ${index}`, scopes: [`team ${index % 7}`] }));

@@ -1,11 +1,12 @@
-// Whatever the rules, in whatever order they come and go: the compiled rules decide and explain as a scan of them does.
+// For any rules, added and deleted in any order, the compiled rules decide and explain like a scan
+// of all rules.
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import t from "tap";
 import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { scan } from "./scan.js";
 
-// Few letters and many wildcards, so that patterns and resources meet often.
+// Few letters and many wildcards, so that patterns often match resources.
 const word = fc.string({ unit: fc.constantFrom("a", "b"), minLength: 1, maxLength: 3 });
 const pattern = fc.oneof(
   word,
@@ -51,7 +52,7 @@ t.test("added and deleted one by one, with decisions in between", async (t) => {
   fc.assert(
     fc.property(rules, fc.array(fc.nat()), resource, caller, (rules, deletions, resource, scopes) => {
       const [type = "", name = "", endpoint = ""] = resource.split(":");
-      const segments = { type, name, endpoint }; // the same object all along, as an endpoint has it
+      const segments = { type, name, endpoint }; // always the same object, as for an endpoint
       const set = new RuleSet();
       const present: Rule[] = [];
       const agree = (): void => assert.equal(set.decide(segments, scopes), scan(present, resource, scopes).decision);

@@ -1,4 +1,5 @@
-// A signed context stands for its caller at one endpoint of one service, for as long as the lease by which it was signed.
+// A caller assertion stands for its caller at one endpoint of one service, while the lease in which
+// it was signed runs.
 import t from "tap";
 import { readAssertion, signAssertion } from "../../src/access/assertions/caller-assertion.js";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
@@ -20,7 +21,7 @@ import { ask, codeOf, joinAt, openTestGateway, type TestGateway } from "./test-g
 
 const PASSWORD = "a password for bob";
 
-/** The keys that a token is sent. */
+/** The keys that the authority sends for a token. */
 async function keysOf(channel: Channel, token: string): Promise<ContextKey[]> {
   const watch = stream(channel, PolicyService.watch, { metadata: [["authorization", `Bearer ${token}`]] });
   watch.send({ message: { $case: "start", value: { service: "", restrictions: [] } } });
@@ -34,9 +35,9 @@ interface Scene extends TestGateway {
   /** The token and the guard of the service helloworld. */
   readonly token: string;
   readonly service: OpenGuard;
-  /** A token of bob, who holds the scope that the one rule grants to. */
+  /** A token of bob, who has the scope that the one rule grants access to. */
   readonly bob: string;
-  /** What the gateway sends with a call of bob's. */
+  /** The assertion that the gateway sends with bob's call. */
   context(at?: Endpoint): Promise<string>;
   enrol(name: string): Promise<string>;
 }
@@ -58,13 +59,13 @@ async function scene(t: Parameters<typeof openTestGateway>[0]): Promise<Scene> {
   return { ...gateway, token, bob, service: await joinAt(t, gateway.channel, token), context, enrol };
 }
 
-t.test("a service takes the caller from a context that the gateway signed", async (t) => {
+t.test("a service gets the caller from an assertion that the gateway signed", async (t) => {
   const { service, context } = await scene(t);
   const { caller, namespace } = await ask(service, endpoint, { context: await context() });
   t.match({ caller, namespace }, { caller: { account: "bob", scopes: ["staff"] }, namespace: "default" });
 });
 
-t.test("a gateway keeps a context of a caller that calls often, and signs each one of others anew", async (t) => {
+t.test("a gateway caches assertions of callers that call often, and signs new ones for others", async (t) => {
   const { guard, bob } = await scene(t);
   const sign = async () => guard.assertionOf(await ask(guard, endpoint, { token: bob })).metadata;
   const seldom = async () => {
@@ -81,7 +82,7 @@ t.test("a gateway keeps a context of a caller that calls often, and signs each o
 });
 
 t.test(
-  "a service verifies a context once for the two admissions of a call, and once more for a later call",
+  "a service verifies an assertion once for the two admissions of a call, and again for a later call",
   async (t) => {
     const { service, context, channel, token } = await scene(t);
     const [own] = await keysOf(channel, token);
@@ -92,7 +93,8 @@ t.test(
       (await ask(service, endpoint, { context, opened })).caller;
     const callers = [await verify(first), await verify(first, true)];
     t.equal(callers[1], callers[0], "the two admissions of one call");
-    // One that takes its place among those of the calls under way: the fourth character from the end says which that is.
+    // An assertion that replaces `first` among the latest ones: the fourth character from the end
+    // selects the slot.
     let other = first;
     for (let expires = told.expires; other.at(-4) !== first.at(-4) || other.at(-3) === first.at(-3); expires++) {
       other = signAssertion({ ...told, expires }, key, Buffer.alloc(32));
@@ -105,7 +107,7 @@ t.test(
   },
 );
 
-t.test("a context that is read late says what held when its call was admitted", async (t) => {
+t.test("an assertion that is read late has the state at the admission of its call", async (t) => {
   const { guard, service, bob, call, admin } = await scene(t);
   const admission = await ask(guard, endpoint, { token: bob });
   const told = readAssertion(String(guard.assertionOf(admission).metadata[0]?.[1])) as CallContext;
@@ -118,7 +120,7 @@ t.test("a context that is read late says what held when its call was admitted", 
   t.equal(await codeOf(service, endpoint, { context }), Code.UNAUTHENTICATED, "its caller has lost the scope since");
 });
 
-t.test("a context holds no token", async (t) => {
+t.test("an assertion contains no token", async (t) => {
   const { guard, bob } = await scene(t);
   const sign = async () => guard.assertionOf(await ask(guard, endpoint, { token: bob })).metadata;
   const [entry] = await sign();
@@ -127,7 +129,7 @@ t.test("a context holds no token", async (t) => {
   t.ok(String(entry?.[1]).length < 400, `${String(entry?.[1]).length} characters`);
 });
 
-t.test("a service is sent its own key alone, gateways the root of all", async (t) => {
+t.test("a service receives only its own key, gateways receive the root key", async (t) => {
   const { channel, token, enrolment } = await scene(t);
   t.same(
     (await keysOf(channel, token)).map(({ name }) => name),
@@ -138,7 +140,7 @@ t.test("a service is sent its own key alone, gateways the root of all", async (t
   t.notSame((await keysOf(channel, token))[0]?.key, root?.key);
 });
 
-t.test("what is not signed for this call is refused", async (t) => {
+t.test("an assertion that is not signed for this call is refused", async (t) => {
   const { service, context, channel, token, enrol } = await scene(t);
   const other = await enrol("other");
   const elsewhere = await joinAt(t, channel, other);
@@ -195,7 +197,7 @@ t.test("what is not signed for this call is refused", async (t) => {
   t.notOk(codes.includes(Code.OK), "no character may be another");
 });
 
-t.test("whoever is enrolled as the authority cannot sign a context for it", async (t) => {
+t.test("an enrolment named like the authority cannot sign an assertion for it", async (t) => {
   const it = await scene(t);
   const probe = declaring(Callers.ADMIN);
   const [key] = await keysOf(it.channel, await it.enrol("auth"));
@@ -203,7 +205,7 @@ t.test("whoever is enrolled as the authority cannot sign a context for it", asyn
   const caller = { ...told.caller, scopes: ["admin"] } as CallContext["caller"];
   const forged = { ...told, caller, resource: probe.resource, generation: key?.generation ?? 0n };
   const by = { generation: Number(key?.generation), secret: key?.key as Buffer };
-  // A gateway's guard, as the authority's own process has it, knows every key.
+  // A guard of a gateway in the authority's own process knows every key.
   const context = signAssertion(forged, by, Buffer.alloc(32));
   t.equal(await codeOf(it.guard, probe, { context }), Code.UNAUTHENTICATED);
   const orders = endpointAt("service:auth:Orders.Get");
@@ -211,7 +213,7 @@ t.test("whoever is enrolled as the authority cannot sign a context for it", asyn
   t.not(await codeOf(it.guard, orders, { context: sound }), Code.UNAVAILABLE, "the key itself is the right one");
 });
 
-t.test("what was taken away holds where a context says otherwise", async (t) => {
+t.test("a removed permission stays removed even if an assertion still has it", async (t) => {
   const it = await scene(t);
   const context = await it.context();
   const fresh = await it.context(endpointAt("service:helloworld:Helloworld.Stream"));
@@ -226,7 +228,7 @@ t.test("what was taken away holds where a context says otherwise", async (t) => 
   t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED, "a rule");
 });
 
-t.test("a context ends with its caller's token", async (t) => {
+t.test("an assertion becomes invalid with its caller's token", async (t) => {
   const it = await scene(t);
   const context = await it.context();
   t.equal(await codeOf(it.service, endpoint, { context }), Code.OK);
@@ -238,7 +240,7 @@ for (const [whose, name] of [
   ["the service's", "helloworld"],
   ["a gateway's", "gateway"],
 ] as const) {
-  t.test(`when ${whose} enrolment is deleted, what its key signed is good no longer`, async (t) => {
+  t.test(`when ${whose} enrolment is deleted, assertions signed by its key become invalid`, async (t) => {
     const it = await scene(t);
     const thief = await it.enrol(name);
     const [key] = await keysOf(it.channel, it.token);

@@ -1,4 +1,4 @@
-/** Endpoints for guards to judge. */
+/** Endpoints for the guards under test. */
 
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { type Callers, type Endpoint, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
@@ -9,14 +9,14 @@ if (found === undefined) throw new Error("helloworld has no endpoint");
 /** `helloworld:Helloworld.Call` */
 export const call: Endpoint = found;
 
-/** An endpoint as another resource would have it, `type:name:endpoint`. */
+/** An endpoint with another resource, `type:name:endpoint`. */
 export function endpointAt(resource: string): Endpoint {
   const [type = "", name = "", endpoint = ""] = resource.split(":");
   const segments = { type, name: name.toLowerCase(), endpoint: endpoint.toLowerCase() };
   return { ...call, service: name, name: `${name}:${endpoint}`, resource, segments };
 }
 
-/** An endpoint that says itself who may call it. */
+/** An endpoint that declares its callers. */
 export function declaring(callers: Callers): Endpoint {
   return { ...endpointAt("service:auth:Auth.Probe"), callers };
 }

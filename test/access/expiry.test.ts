@@ -1,4 +1,4 @@
-// A token is good until the authority's clock says otherwise, to the moment, at each use.
+// A token is valid until it expires by the authority's clock. Each use checks that exactly.
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
@@ -8,7 +8,7 @@ import { ask, codeOf } from "./test-gateway.js";
 
 const HOUR = 3_600_000;
 
-/** A token that expires at a moment of this machine's clock. */
+/** A token that expires at a moment of this computer's clock. */
 function issue(script: ScriptedAuthority, at: number): string {
   const token = createToken("access");
   const expires = { seconds: BigInt(Math.floor(at / 1000)), nanos: (at % 1000) * 1e6 };
@@ -16,11 +16,11 @@ function issue(script: ScriptedAuthority, at: number): string {
   return token;
 }
 
-t.test("a token that is known expires at its very millisecond", async (t) => {
+t.test("a known token expires at the exact millisecond", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   let [token, expiry, granted] = ["", 0, 0];
-  // Where the process is held up, a token may expire before it is shown.
+  // If the process is delayed, a token may expire before it is used.
   while (granted === 0) {
     expiry = Date.now() + 300;
     token = issue(script, expiry);
@@ -50,7 +50,7 @@ for (const [what, clockAhead, expiresIn, code] of skewed) {
   });
 }
 
-t.test("only an enrolment may be without an expiry", async (t) => {
+t.test("only an enrolment may have no expiry", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   const token = createToken("access");

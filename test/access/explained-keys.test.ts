@@ -1,4 +1,4 @@
-// What `Explain` says of an API key is what a guard decides for it.
+// What `Explain` returns for an API key is what a guard decides for it.
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
@@ -79,7 +79,7 @@ t.test("a refusal by a key's limits names the key and some of the limits, never 
   t.equal(await messageOf(deploy, "service:banned:Open.Call"), "Forbidden call made to banned:Open.Call by bob");
 });
 
-t.test("a key is found by its prefix, or by a name that only one has", async (t) => {
+t.test("a key is found by its prefix, or by a name that only one key has", async (t) => {
   const twins = [await createKey("bob", "twin", []), await createKey("ann", "twin", [])];
   const [first, second] = twins.map(({ prefix }) => prefix) as [string, string];
   t.match(await explain({ key: "narrow" }), { key: { account: "ann" } });
@@ -110,7 +110,7 @@ t.test("a key is found by its prefix, or by a name that only one has", async (t)
   t.match(await explain({ key: "twin" }), { key: { prefix: second } }, "a revoked key is none");
 });
 
-t.test("only an administrator of the key's namespace explains it", async (t) => {
+t.test("only an administrator of the key's namespace may explain it", async (t) => {
   const { prefix } = KEYS[0]!;
   await t.rejects(explain({ key: prefix }, logins.bob), { code: Code.PERMISSION_DENIED });
   const { adminPassword } = await call(NamespacesService.create, { name: "other" }, admin);

@@ -1,4 +1,5 @@
-// Every row of the table of rules, set up at a real authority and judged by a guard that watches it.
+// Every row of the table of rules, created at a real authority and decided by a guard that follows
+// it.
 import t from "tap";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";

@@ -6,7 +6,7 @@ import { hmacSha256 } from "../../src/access/assertions/hmac.js";
 
 const expected = (text: string, key: Uint8Array) => createHmac("sha256", key).update(text).digest("base64url");
 
-t.test("it is that of RFC 4231, test case 2", async (t) => {
+t.test("hmacSha256 computes test case 2 of RFC 4231", async (t) => {
   const mac = hmacSha256("what do ya want for nothing?", Buffer.from("Jefe"));
   t.equal(
     Buffer.from(mac, "base64url").toString("hex"),
@@ -14,7 +14,7 @@ t.test("it is that of RFC 4231, test case 2", async (t) => {
   );
 });
 
-t.test("it is that of node:crypto for any text and key", async (t) => {
+t.test("hmacSha256 computes the same as node:crypto for any text and key", async (t) => {
   const key = fc.uint8Array({ maxLength: 64 });
   const text = fc.string({ unit: "binary", maxLength: 200 });
   fc.assert(fc.property(text, key, (text, key) => hmacSha256(text, key) === expected(text, key)));
@@ -27,7 +27,7 @@ t.test("it is that of node:crypto for any text and key", async (t) => {
   }
 });
 
-t.test("texts that differ in a character alone have different ones", async (t) => {
+t.test("texts that differ in one character have different MACs", async (t) => {
   const key = randomBytes(32);
   t.not(hmacSha256("\u0141", key), hmacSha256("A", key), "U+0141 is no U+0041, although its lower byte is");
 });

@@ -1,4 +1,5 @@
-// More rules than one message holds: a guard that joins is sent them in parts, and decides when it has them all.
+// More rules than one message can contain: a guard that joins receives them in parts, and decides
+// when it has all of them.
 import t from "tap";
 import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { GrpcChannel } from "../../src/rpc/grpc-js/channel.js";
@@ -18,7 +19,7 @@ t.test("10,000 rules of the largest size reach a guard over gRPC", { timeout: 10
     const rule = { id, scope: "s".repeat(128), access: Access.GRANTED, resource: longest(at), priority: at };
     await gateway.call(RulesService.create, { rule }, gateway.admin);
   }
-  // The last in the order of the snapshot is the one that decides.
+  // The rule that decides is the last one of the snapshot.
   const open = { id: "open", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
   await gateway.call(RulesService.create, { rule: open }, gateway.admin);
   const dispatcher = dispatcherOf([gateway.authority.service], { guard: gateway.guard });

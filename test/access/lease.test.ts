@@ -1,4 +1,4 @@
-// A guard decides only inside its lease, whatever becomes of the answers to its pings.
+// A guard decides only within its lease, whatever happens to the pongs.
 import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import type { OpenGuard } from "../../src/access/guard.js";
@@ -14,7 +14,9 @@ const UNREACHABLE = new StatusError(
   "The authority cannot be reached; no decision is made without it",
 );
 
-/** When the guard last let a call in before it refused one, by performance.now(). */
+/**
+ * When the guard last admitted a call before it refused one, in milliseconds of performance.now().
+ */
 async function lastGrant(guard: OpenGuard): Promise<number> {
   for (let granted = Number.NEGATIVE_INFINITY; ; ) {
     const asked = performance.now();
@@ -24,7 +26,7 @@ async function lastGrant(guard: OpenGuard): Promise<number> {
   }
 }
 
-t.test("nothing is decided before the first answer", async (t) => {
+t.test("nothing is decided before the first pong", async (t) => {
   const { script, guard } = await start(t, { answersPings: false });
   t.equal(guard.state, "starting");
   await script.until(() => script.stream.applied.includes(1n));
@@ -35,7 +37,7 @@ t.test("nothing is decided before the first answer", async (t) => {
   await ask(guard, call);
 });
 
-t.test("an answer gives no lease until the revision that it names is applied", async (t) => {
+t.test("a pong grants no lease until its revision is applied", async (t) => {
   const { script, guard } = await start(t, { answersPings: false });
   await script.until(() => script.stream.applied.includes(1n));
   script.stream.pong(script.stream.pings[0], 3n);
@@ -47,7 +49,7 @@ t.test("an answer gives no lease until the revision that it names is applied", a
   await ask(guard, call);
 });
 
-t.test("changes without a snapshot before them give no lease", async (t) => {
+t.test("changes without a snapshot before them grant no lease", async (t) => {
   const { script, guard } = await start(t, {
     snapshot: () => ({ $case: "changes", value: { revision: 1n, changes: [] } }),
   });
@@ -55,7 +57,7 @@ t.test("changes without a snapshot before them give no lease", async (t) => {
   t.equal(guard.state, "starting");
 });
 
-t.test("a snapshot in parts holds when its last part has come", async (t) => {
+t.test("a snapshot in parts is applied when its last part has arrived", async (t) => {
   const rules = (rule: string) => [
     { namespace: "default", namespaceId: "", rules: [readRule(rule, rule.slice(1, 4))] },
   ];
@@ -74,7 +76,7 @@ t.test("a snapshot in parts holds when its last part has come", async (t) => {
   await ask(guard, call);
 });
 
-t.test("a snapshot that is broken off gives no lease, and the next one starts anew", async (t) => {
+t.test("an incomplete snapshot grants no lease, and the next one starts from the beginning", async (t) => {
   const whole: ScriptedAuthority["snapshot"] = () => ({
     $case: "snapshot",
     value: { revision: 1n, namespaces: [], last: true, contextKeys: [] },
@@ -90,7 +92,7 @@ t.test("a snapshot that is broken off gives no lease, and the next one starts an
   await guard.ready();
 });
 
-t.test("without answers, nothing is decided after the lease; with answers, all is well again", async (t) => {
+t.test("without pongs nothing is decided after the lease; with pongs the guard decides again", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();
   script.answersPings = false;
@@ -106,11 +108,11 @@ t.test("without answers, nothing is decided after the lease; with answers, all i
   await ask(guard, call);
 });
 
-t.test("the lease counts from the ping, however late its answer", async (t) => {
+t.test("the lease counts from the ping, however late the pong is", async (t) => {
   const { script, guard } = await start(t, { answersPings: false, leaseMs: 400 });
   await script.until(() => script.stream.pings.length > 0);
   let [granted, asked] = [Number.NEGATIVE_INFINITY, 0];
-  // Where the process is held up, the answer comes too late for any lease.
+  // If the process is delayed, the pong arrives too late for any lease.
   for (let attempt = 0; attempt < 50 && granted < asked; attempt++) {
     const ping = script.stream.pings.at(-1);
     asked = ping?.received ?? 0;
@@ -123,7 +125,7 @@ t.test("the lease counts from the ping, however late its answer", async (t) => {
   t.ok(granted < asked + script.leaseMs, "none of the time on the way is given back");
 });
 
-t.test("an answer later than the lease gives none", async (t) => {
+t.test("a pong that is later than the lease grants none", async (t) => {
   const { script, guard } = await start(t, { answersPings: false, leaseMs: 200 });
   await script.until(() => script.stream.pings.length > 0);
   const [ping] = script.stream.pings;
@@ -134,7 +136,7 @@ t.test("an answer later than the lease gives none", async (t) => {
   t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
 });
 
-t.test("the lease ends by the wall clock too, for a machine that was suspended", async (t) => {
+t.test("the lease also ends by the wall clock, because the computer may have been suspended", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   script.answersPings = false;
@@ -145,25 +147,22 @@ t.test("the lease ends by the wall clock too, for a machine that was suspended",
   t.equal(guard.state, "lost");
 });
 
-t.test(
-  "a wall clock that is set back ends the lease: it may have slept before; the next answer begins a new one",
-  async (t) => {
-    const { script, guard } = await start(t, { leaseMs: 30_000, answersPings: false });
-    await script.until(() => script.stream.pings.length > 0);
-    script.stream.pong();
-    await guard.ready();
-    const { now } = Date;
-    t.intercept(Date, "now", { value: () => now() - 60_000 });
-    t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
-    const { length } = script.stream.pings;
-    await script.until(() => script.stream.pings.length > length);
-    script.stream.pong();
-    await guard.ready();
-    await ask(guard, call);
-  },
-);
+t.test("a wall clock that is set back ends the lease, and the next pong begins a new one", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 30_000, answersPings: false });
+  await script.until(() => script.stream.pings.length > 0);
+  script.stream.pong();
+  await guard.ready();
+  const { now } = Date;
+  t.intercept(Date, "now", { value: () => now() - 60_000 });
+  t.equal(await codeOf(guard, call), Code.UNAVAILABLE);
+  const { length } = script.stream.pings;
+  await script.until(() => script.stream.pings.length > length);
+  script.stream.pong();
+  await guard.ready();
+  await ask(guard, call);
+});
 
-t.test("a lease that was found to have ended does not run again because the wall clock is set", async (t) => {
+t.test("setting the wall clock does not revive a lease that was found to have ended", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   script.answersPings = false;
@@ -184,7 +183,7 @@ t.test("a wall clock that is set back does not lengthen the lease", async (t) =>
   t.ok((await lastGrant(guard)) < answered + script.leaseMs);
 });
 
-t.test("pings keep coming, several a lease, and the next answer extends the lease", async (t) => {
+t.test("a guard sends several pings per lease, and the next pong extends the lease", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 500 });
   await guard.ready();
   await script.until(() => script.stream.pings.length >= 12);
@@ -194,7 +193,7 @@ t.test("pings keep coming, several a lease, and the next answer extends the leas
   t.equal(script.streams.length, 1);
 });
 
-t.test("an answer stands for the pings before it, too", async (t) => {
+t.test("a pong also counts for earlier pings", async (t) => {
   const { script, guard } = await start(t, { answersPings: false });
   for (const count of [2, 4, 6, 8, 10, 12, 14, 16]) {
     await script.until(() => script.stream.pings.length >= count);
@@ -204,7 +203,7 @@ t.test("an answer stands for the pings before it, too", async (t) => {
   t.equal(script.streams.length, 1, "the stream is not taken for broken");
 });
 
-t.test("a stream that breaks is opened again, with a snapshot, within the lease", async (t) => {
+t.test("a broken stream is opened again, with a snapshot, within the lease", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   script.stream.break();
@@ -214,7 +213,7 @@ t.test("a stream that breaks is opened again, with a snapshot, within the lease"
   t.same(script.stream.applied, [1n]);
 });
 
-t.test("what changed while the stream was broken comes as a snapshot", async (t) => {
+t.test("changes while the stream was broken arrive as a snapshot", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   script.revision = 7n;
@@ -224,7 +223,7 @@ t.test("what changed while the stream was broken comes as a snapshot", async (t)
   t.equal(await codeOf(guard, call), Code.UNAUTHENTICATED);
 });
 
-t.test("an authority that cannot be reached is tried again for ever", async (t) => {
+t.test("an authority that cannot be reached is tried again without end", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();
   script.reachable = false;
@@ -236,13 +235,13 @@ t.test("an authority that cannot be reached is tried again for ever", async (t) 
   t.equal(script.streams.length, 2);
 });
 
-t.test("who waits for a lease that has just run out hears of the next one", async (t) => {
+t.test("ready() resolves with the next lease if one has just expired", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();
   script.answersPings = false;
   const { length } = script.stream.pings;
   await script.until(() => script.stream.pings.length > length);
-  // Without a pause in which a timer could tell that it ran out.
+  // Without a pause in which a timer could report that the lease has expired.
   while (guard.state === "ready");
   const ready = guard.ready();
   script.stream.pong();
@@ -251,7 +250,7 @@ t.test("who waits for a lease that has just run out hears of the next one", asyn
   t.equal(guard.state, "ready");
 });
 
-t.test("a stream on which pings stay without answer is given up for a new one", async (t) => {
+t.test("a stream without pongs is replaced by a new one", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();
   script.answersPings = false;
@@ -308,7 +307,7 @@ for (const [what, send] of incomprehensible) {
   });
 }
 
-t.test("nor does an answer to a ping start a new one, before the snapshot is whole", async (t) => {
+t.test("a pong starts no new lease before the snapshot is complete", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   const part = script.snapshot();
@@ -321,7 +320,7 @@ t.test("nor does an answer to a ping start a new one, before the snapshot is who
   const waiting = guard.ready().then(() => {
     leased = true;
   });
-  // When the guard gives up this stream too, it has heard the answer.
+  // When the guard gives up this stream too, it has received the pong.
   const { stream } = script;
   stream.send(incomprehensible);
   await script.until(() => stream.cancelled);
@@ -330,13 +329,13 @@ t.test("nor does an answer to a ping start a new one, before the snapshot is who
   await t.rejects(waiting, { code: Code.CANCELLED });
 });
 
-t.test("a snapshot that cannot be understood gives no lease", async (t) => {
+t.test("a snapshot that cannot be understood grants no lease", async (t) => {
   const { script, guard } = await start(t, { rules: ["<public> granted *:*:*", "<public> odd *:*:*"] });
   await script.until(() => script.streams.length === 3);
   t.equal(guard.state, "starting");
 });
 
-t.test("a guard that closes tells the authority, decides no more, and is not revived", async (t) => {
+t.test("a guard that closes notifies the authority, and never decides again", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 30_000 });
   await guard.ready();
   const { stream } = script;
@@ -350,7 +349,7 @@ t.test("a guard that closes tells the authority, decides no more, and is not rev
   await t.rejects(guard.ready(), { code: Code.CANCELLED });
 });
 
-t.test("waiting for a guard that is closed ends", async (t) => {
+t.test("closing a guard ends the wait for it", async (t) => {
   const { guard } = await start(t, { answersPings: false });
   const ready = guard.ready();
   guard.close();

@@ -1,5 +1,6 @@
-// How a guard finds out whose a token is: once, never from an answer that a change has overtaken, and never in such
-// numbers that made-up tokens could hurt the authority or those who have good ones.
+// How a guard finds the caller of a token. It asks once, ignores responses that a change has made
+// outdated, and limits its lookups, so that made-up tokens harm neither the authority nor callers
+// with valid tokens.
 
 import t from "tap";
 import type { Resolved } from "../../src/access/callers/lookups.js";
@@ -28,7 +29,7 @@ function revoked(token: string) {
   return { $case: "tokensRevoked" as const, value: { sha256: [hashToken(token)] } };
 }
 
-/** Has the script answer only when told. */
+/** Makes the script respond only when a returned function is called. */
 function holdAnswers(script: ScriptedAuthority): (() => void)[] {
   const held: (() => void)[] = [];
   script.resolve = (request) =>
@@ -40,12 +41,12 @@ function holdAnswers(script: ScriptedAuthority): (() => void)[] {
   return held;
 }
 
-/** Lets so many microtasks go before. */
+/** Lets a number of microtasks pass. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await undefined;
 }
 
-t.test("a token is looked up once, by its hash, and from then on known without waiting", async (t) => {
+t.test("a token is looked up once, by its hash, and is then known without waiting", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -78,7 +79,7 @@ t.test("what cannot be a bearer token is refused without asking the authority", 
   t.same(script.asked, []);
 });
 
-t.test("a made-up token is asked for once", async (t) => {
+t.test("the authority is asked once for a made-up token", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = createToken("key");
@@ -86,7 +87,7 @@ t.test("a made-up token is asked for once", async (t) => {
   t.equal(script.asked.length, 1);
 });
 
-t.test("made-up tokens push no real one out of memory", async (t) => {
+t.test("made-up tokens evict no real one", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -100,7 +101,7 @@ t.test("made-up tokens push no real one out of memory", async (t) => {
   t.equal(script.asked.length, length, "it is still known");
 });
 
-t.test("only so many tokens are looked up at once; the rest is told to come again", async (t) => {
+t.test("the number of simultaneous lookups is limited; further calls get UNAVAILABLE", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const held = holdAnswers(script);
@@ -127,7 +128,7 @@ t.test("tokens that are looked up in one turn go in one message", async (t) => {
   );
 });
 
-t.test("while four messages are without a response, what is looked up waits, and then goes in one", async (t) => {
+t.test("while four messages wait for a response, further lookups wait, and then go in one message", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const held = holdAnswers(script);
@@ -149,7 +150,7 @@ t.test("while four messages are without a response, what is looked up waits, and
   await Promise.all(calls);
 });
 
-t.test("tokens that did not fit in an answer are asked for again", async (t) => {
+t.test("tokens that did not fit in a response are asked for again", async (t) => {
   const { script, guard } = await start(t, { ...onlyKnown, maxResults: 3 });
   await guard.ready();
   const tokens = Array.from({ length: 8 }, (_, index) => issue(script, `account-${index}`));
@@ -161,14 +162,14 @@ t.test("tokens that did not fit in an answer are asked for again", async (t) => 
   );
 });
 
-t.test("an answer without any result is an error, and not asked for again for ever", async (t) => {
+t.test("a response without any result is an error, and is not asked for again", async (t) => {
   const { script, guard } = await start(t, { ...onlyKnown, maxResults: 0 });
   await guard.ready();
   t.equal(await codeOf(guard, call, { token: issue(script) }), Code.UNAVAILABLE);
   t.same(script.batches, [1]);
 });
 
-t.test("an answer that was sent before a revocation is not believed", async (t) => {
+t.test("a response from before a revocation is ignored", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -178,16 +179,16 @@ t.test("an answer that was sent before a revocation is not believed", async (t) 
   script.callers.clear();
   script.change(revoked(token));
   await script.until(() => script.stream.applied.includes(2n));
-  held[0]?.(); // still says bob, as of revision 1
+  held[0]?.(); // still responds with bob, as of revision 1
   await script.until(() => held.length === 2);
   held[1]?.();
   t.equal(await code, Code.UNAUTHENTICATED);
 });
 
-t.test("a revocation that comes together with the answer counts", async (t) => {
+t.test("a revocation that arrives together with the response counts", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
-  // Wherever the two meet on their way: the one some microtasks before or after the other.
+  // The two may meet at any moment: the one some microtasks before or after the other.
   for (let apart = -12; apart <= 12; apart++) {
     const token = issue(script);
     const held = holdAnswers(script);
@@ -209,33 +210,30 @@ t.test("a revocation that comes together with the answer counts", async (t) => {
   }
 });
 
-t.test(
-  "who loses something before others gain it never has what they gain, however the news meets a lookup",
-  async (t) => {
-    const { script, guard } = await start(t, { rules: [], leaseMs: 30_000 });
-    await guard.ready();
-    for (let apart = 0; apart <= 24; apart++) {
-      const token = issue(script);
-      const held = holdAnswers(script);
-      const code = codeOf(guard, call, { token });
-      await script.until(() => held.length === 1);
-      script.callers.clear();
-      script.resolve = (request) => script.response(request);
-      const response = turns(12).then(held[0]);
-      const news = turns(apart).then(() =>
-        script.change(revoked(token), {
-          $case: "ruleCreated",
-          value: { namespace: "default", namespaceId: "", rule: readRule("* granted *:*:*", "all") },
-        }),
-      );
-      await Promise.all([response, news]);
-      t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
-      script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all", resource: "*:*:*" } });
-      const { revision } = script;
-      await script.until(() => script.stream.applied.includes(revision));
-    }
-  },
-);
+t.test("a caller revoked before a grant never gets the grant, whenever the change meets a lookup", async (t) => {
+  const { script, guard } = await start(t, { rules: [], leaseMs: 30_000 });
+  await guard.ready();
+  for (let apart = 0; apart <= 24; apart++) {
+    const token = issue(script);
+    const held = holdAnswers(script);
+    const code = codeOf(guard, call, { token });
+    await script.until(() => held.length === 1);
+    script.callers.clear();
+    script.resolve = (request) => script.response(request);
+    const response = turns(12).then(held[0]);
+    const news = turns(apart).then(() =>
+      script.change(revoked(token), {
+        $case: "ruleCreated",
+        value: { namespace: "default", namespaceId: "", rule: readRule("* granted *:*:*", "all") },
+      }),
+    );
+    await Promise.all([response, news]);
+    t.not(await code, Code.OK, `the answer after 12 microtasks, the news after ${apart}`);
+    script.change({ $case: "ruleDeleted", value: { namespace: "default", id: "all", resource: "*:*:*" } });
+    const { revision } = script;
+    await script.until(() => script.stream.applied.includes(revision));
+  }
+});
 
 t.test("an authority that lags behind is asked again until it has caught up", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
@@ -248,7 +246,7 @@ t.test("an authority that lags behind is asked again until it has caught up", as
   t.equal(script.asked.length, 4);
 });
 
-t.test("a snapshot makes everything be asked again, tokens that nobody had included", async (t) => {
+t.test("after a snapshot every token is looked up again, also unknown ones", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const [known, unknown] = [issue(script), createToken("access")];
@@ -263,7 +261,7 @@ t.test("a snapshot makes everything be asked again, tokens that nobody had inclu
   t.equal(await codeOf(guard, call, { token: unknown }), Code.OK);
 });
 
-t.test("a lookup that fails is 503 to the caller, whatever the authority said, and is not remembered", async (t) => {
+t.test("a failed lookup is 503 for the caller, whatever the authority's error, and is not cached", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = issue(script);
@@ -280,7 +278,7 @@ t.test("a lookup that fails is 503 to the caller, whatever the authority said, a
   await ask(guard, call, { token });
 });
 
-t.test("an answer that comes after the lease is of no use", async (t) => {
+t.test("a response that arrives after the lease is ignored", async (t) => {
   const { script, guard } = await start(t, { ...onlyKnown, leaseMs: 200 });
   await guard.ready();
   const token = issue(script);
@@ -293,7 +291,7 @@ t.test("an answer that comes after the lease is of no use", async (t) => {
   t.equal(await code, Code.UNAVAILABLE);
 });
 
-t.test("a limit that cannot be understood lets nobody in", async (t) => {
+t.test("a key with a limit that cannot be understood is refused", async (t) => {
   const { script, guard } = await start(t, onlyKnown);
   await guard.ready();
   const token = createToken("key");

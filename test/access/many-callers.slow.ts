@@ -1,4 +1,5 @@
-// 200,000 callers of one guard take little memory and are known without a question, and a change does not go through them.
+// 200,000 callers of one guard take little memory and need no lookup, and a change does not search
+// them.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
@@ -13,9 +14,9 @@ const collectGarbage: () => void = runInNewContext("gc");
 
 const CALLERS = 200_000;
 const MIB = 2 ** 20;
-/** Of callers, in MiB. */
+/** Maximum memory of the callers, in MiB. */
 const MAX_GROWTH = 100;
-/** Of one change, in milliseconds: the middle one of many. */
+/** Maximum duration of one change, in milliseconds: the median of many. */
 const MAX_CHANGE = 1;
 
 function memory(): { heap: number; resident: number } {

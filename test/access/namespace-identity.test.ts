@@ -1,4 +1,4 @@
-// A namespace that was deleted and created again is another one, with an identity of its own, for every guard.
+// A namespace that was deleted and created again is another one, with its own ID, for every guard.
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code } from "../../src/errors.js";
@@ -19,7 +19,10 @@ async function scene(t: Parameters<typeof openTestGateway>[0]) {
   const { secret: enrolment } = await call(EnrolmentsService.create, { name: "helloworld", replace: false }, admin);
   const join = () => joinAt(t, channel, enrolment, "helloworld");
   const service = await join();
-  /** Creates the namespace, and lets everyone call. Resolves to a token of its administrator. */
+  /**
+   * Creates the namespace with a rule that admits everyone. Resolves to a token of its
+   * administrator.
+   */
   const create = async () => {
     const { adminPassword } = await call(NamespacesService.create, { name: namespace }, admin);
     const token = await gateway.login("admin", adminPassword, namespace);
@@ -31,13 +34,13 @@ async function scene(t: Parameters<typeof openTestGateway>[0]) {
     ...{ create, join, guard, service },
     remove: () => call(NamespacesService.delete, { name: namespace }, admin),
     idOf: async (name: string) => (await list()).ids.get(name),
-    /** What a gateway sends with a call. */
+    /** The assertion that a gateway sends with a call. */
     contextOf: async (shown: Parameters<typeof ask>[2]) =>
       String(guard.assertionOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),
   };
 }
 
-t.test("by a token, by a context and without either, a call has the identity of its namespace", async (t) => {
+t.test("a call with a token, with an assertion or without both has the ID of its namespace", async (t) => {
   const { create, guard, service, contextOf, idOf, join } = await scene(t);
   const token = await create();
   const id = await idOf(namespace);
@@ -57,7 +60,7 @@ t.test("by a token, by a context and without either, a call has the identity of 
   }
 });
 
-t.test("default has no identity", async (t) => {
+t.test("the namespace default has no ID", async (t) => {
   const { service, guard, contextOf, idOf } = await scene(t);
   t.equal(await idOf("default"), "");
   t.equal((await ask(service, endpoint)).namespaceId, "");
@@ -66,7 +69,7 @@ t.test("default has no identity", async (t) => {
   t.equal((await ask(service, endpoint, { context })).namespaceId, "");
 });
 
-t.test("contexts that were signed before a deletion are refused in the new namespace", async (t) => {
+t.test("assertions signed before a deletion are refused in the new namespace", async (t) => {
   const { create, remove, guard, service, contextOf, idOf, join } = await scene(t);
   const token = await create();
   const before = await idOf(namespace);
@@ -87,7 +90,7 @@ t.test("contexts that were signed before a deletion are refused in the new names
   t.equal((await ask(guard, endpoint, { namespace })).namespaceId, id);
 });
 
-t.test("a caller of the new namespace is not judged by rules of the old one", async (t) => {
+t.test("rules of the old namespace do not decide calls of callers of the new one", async (t) => {
   const { script, guard } = await start(t, { rules: ["<public> granted *:*:*"] });
   await guard.ready();
   const token = createToken("access");

@@ -1,4 +1,4 @@
-// A guard and its authority over a wire, as a gateway on another machine has it.
+// A guard and its authority connected over a network, as for a gateway on another computer.
 import t from "tap";
 import type { OpenGuard } from "../../src/access/guard.js";
 import type { Admission, Credentials } from "../../src/call/admission.js";
@@ -14,7 +14,10 @@ import { ask, codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const LEASE_MS = 1_000;
 
-/** What the guard grants, asked again where this process stood still for longer than the lease: then the answer is 503. */
+/**
+ * The guard's admission. Asks again if this process was stopped for longer than the lease, because
+ * the result is then 503.
+ */
 async function admitted(guard: OpenGuard, shown: Partial<Credentials>): Promise<Admission> {
   for (;;) {
     try {
@@ -26,9 +29,12 @@ async function admitted(guard: OpenGuard, shown: Partial<Credentials>): Promise<
   }
 }
 
-/** Asks without pause, from several places at once, until told to stop; gives each answer with the moment of asking. */
+/**
+ * Asks without pause, from several places at once, until it is stopped. Each result has the moment
+ * of asking.
+ */
 function load(guard: OpenGuard): {
-  /** Resolves when so many more have been answered. */
+  /** Resolves after `count` further results. */
   more(count: number): Promise<void>;
   stop(): Promise<{ asked: number; code: number }[]>;
 } {
@@ -65,11 +71,11 @@ t.test("a guard and its authority in two processes", async (t) => {
   t.teardown(() => channel.close());
   const guard = await joinAt(t, channel, gateway.enrolment);
 
-  await t.test("a token is looked up and let in", async (t) => {
+  await t.test("a token is looked up and admitted", async (t) => {
     t.equal((await admitted(guard, { token: gateway.admin })).caller?.account, "admin");
   });
 
-  await t.test("a deleted rule grants nothing after the answer", async (t) => {
+  await t.test("a deleted rule grants nothing after the response", async (t) => {
     const calls = load(guard);
     await calls.more(100);
     await gateway.call(RulesService.delete, { id: "default" }, gateway.admin);
@@ -82,21 +88,24 @@ t.test("a guard and its authority in two processes", async (t) => {
     t.equal(late.filter(({ code }) => code === Code.OK).length, 0, `of ${late.length} calls afterwards`);
   });
 
-  await t.test("without its authority it answers 503 after the lease, and recovers by itself", async (t) => {
-    await gateway.call(RulesService.create, { rule: readRule("<public> granted *:*:*", "again") }, gateway.admin);
-    await server.close(0);
-    const closed = performance.now();
-    let asked = closed;
-    let granted = closed;
-    while ((await codeOf(guard, endpoint)) === Code.OK) {
-      granted = asked;
-      await new Promise(setImmediate);
-      asked = performance.now();
-    }
-    t.ok(granted - closed <= LEASE_MS, `the last call was granted ${granted - closed} ms after`);
-    t.equal(await codeOf(guard, endpoint), Code.UNAVAILABLE);
-    server = await serveGrpc(dispatcher, address, LIMITS);
-    await guard.ready();
-    t.equal((await admitted(guard, { token: gateway.admin, tokenRequired: true })).caller?.account, "admin");
-  });
+  await t.test(
+    "without its authority the guard refuses with 503 after the lease, and recovers by itself",
+    async (t) => {
+      await gateway.call(RulesService.create, { rule: readRule("<public> granted *:*:*", "again") }, gateway.admin);
+      await server.close(0);
+      const closed = performance.now();
+      let asked = closed;
+      let granted = closed;
+      while ((await codeOf(guard, endpoint)) === Code.OK) {
+        granted = asked;
+        await new Promise(setImmediate);
+        asked = performance.now();
+      }
+      t.ok(granted - closed <= LEASE_MS, `the last call was granted ${granted - closed} ms after`);
+      t.equal(await codeOf(guard, endpoint), Code.UNAVAILABLE);
+      server = await serveGrpc(dispatcher, address, LIMITS);
+      await guard.ready();
+      t.equal((await admitted(guard, { token: gateway.admin, tokenRequired: true })).caller?.account, "admin");
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** Rules as the tables write them: `scope access resource [priority]`. */
+/** Rules as the tables have them: `scope access resource [priority]`. */
 import { Access, type Rule } from "../../src/access/decide/rules.js";
 
 const ACCESS: Record<string, Access> = { granted: Access.GRANTED, denied: Access.DENIED };
@@ -8,7 +8,7 @@ export function readRule(text: string, id: string): Rule {
   return { id, scope, access: ACCESS[access] ?? Access.ACCESS_UNSPECIFIED, resource, priority: Number(priority) };
 }
 
-/** The rules of a row by namespace, with the IDs r1, r2 … by their place. */
+/** The rules of a row by namespace, with the IDs r1, r2 … in their order. */
 export function readRules(texts: readonly string[]): Map<string, Rule[]> {
   const rules = new Map<string, Rule[]>();
   for (const [index, text] of texts.entries()) {

@@ -1,4 +1,7 @@
-/** A guard that lost its authority is back soon after the authority is, while its lease still runs. */
+/**
+ * A guard that lost its authority is connected again soon after the authority has come back, while
+ * its lease still runs.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
@@ -8,13 +11,13 @@ import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";
 import { ask } from "./test-gateway.js";
 
-t.test("it tries again at short intervals while the lease runs", async (t) => {
+t.test("a guard reconnects at short intervals while the lease runs", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 20_000 });
   await guard.ready();
   script.reachable = false;
   const streams = script.streams.length;
   script.stream.break();
-  // By then a pause that doubles each time has grown to one or two seconds.
+  // A pause that doubles each time would have grown to one or two seconds by then.
   await sleep(3_000);
   const before = script.refusedAt.length;
   const pauses = () => script.refusedAt.slice(before).map((at, index, all) => at - (all[index - 1] ?? 0));
@@ -24,7 +27,7 @@ t.test("it tries again at short intervals while the lease runs", async (t) => {
   await until(() => guard.state === "ready");
 });
 
-t.test("an unknown token waits for the authority to be back, within its time", async (t) => {
+t.test("the lookup of an unknown token waits for the authority to come back, until its deadline", async (t) => {
   const { script, guard } = await start(t, { leaseMs: 20_000, rules: ["* granted *:*:*"] });
   await guard.ready();
   const token = createToken("access");

@@ -1,4 +1,4 @@
-// The error of a refused call costs no stack trace: a flood of refused calls must stay cheap.
+// The error of a refused call has no stack trace, because a flood of refused calls must stay cheap.
 import t from "tap";
 import { authorityUnreachable, namespaceReplaced, refusal } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
@@ -9,7 +9,7 @@ const bob: Caller = { namespace: "default", account: "bob", scopes: [], expires:
 
 for (const [what, make, code] of [
   ["without a valid token", () => refusal("unauthorized", call, undefined), Code.UNAUTHENTICATED],
-  ["of a caller whom no rule grants it", () => refusal("forbidden", call, bob), Code.PERMISSION_DENIED],
+  ["of a caller without a rule that grants the call", () => refusal("forbidden", call, bob), Code.PERMISSION_DENIED],
   ["outside the lease", () => authorityUnreachable(new Error("no answer")), Code.UNAVAILABLE],
   ["in a namespace that was created anew", () => namespaceReplaced("default"), Code.UNAVAILABLE],
 ] as const) {

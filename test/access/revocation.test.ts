@@ -1,4 +1,5 @@
-// What has been taken away is never granted again: not from the moment at which the command that took it has answered.
+// A removed permission is never granted again, from the moment at which the command that removed it
+// has its response.
 import t from "tap";
 import type { Credentials } from "../../src/access/guard.js";
 import { Callers } from "../../src/contract/endpoint.js";
@@ -16,12 +17,14 @@ import { ask, codeOf, openTestGateway, type TestGateway } from "./test-gateway.j
 const PASSWORD = "a password for bob";
 const forEnrolled = declaring(Callers.ENROLLED);
 
-/** A door, and who shall lose something: an account `bob` with the scope `staff`, logged in. */
+/**
+ * A gateway, and an account that will lose a permission: `bob`, logged in, with the scope `staff`.
+ */
 interface Scene extends TestGateway {
   readonly bob: string;
 }
 
-/** What is granted before, and how it is taken away. */
+/** A permission that is granted at first, and how it is removed. */
 interface Case {
   readonly what: string;
   prepare(scene: Scene): Promise<{ shown: Partial<Credentials>; takeAway: () => Promise<unknown> }>;
@@ -38,7 +41,7 @@ const cases: readonly Case[] = [
     }),
   },
   {
-    what: "a rule is created that denies",
+    what: "a rule that denies is created",
     refusal: Code.PERMISSION_DENIED,
     prepare: async ({ call, admin, bob }) => ({
       shown: { token: bob },
@@ -46,7 +49,7 @@ const cases: readonly Case[] = [
     }),
   },
   {
-    what: "a scope is taken from an account",
+    what: "a scope is removed from an account",
     prepare: async ({ call, admin, bob }) => {
       await call(RulesService.create, { rule: readRule("staff granted *:*:*", "staff") }, admin);
       await call(RulesService.delete, { id: "default" }, admin);
@@ -128,7 +131,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-t.test("what was taken away is never granted again", async (t) => {
+t.test("a removed permission is never granted again", async (t) => {
   const gateway = await openTestGateway(t);
   await gateway.call(AccountsService.create, { name: "bob", password: PASSWORD, scopes: ["staff"] }, gateway.admin);
   const bob = await gateway.login("bob", PASSWORD);
@@ -138,7 +141,7 @@ t.test("what was taken away is never granted again", async (t) => {
       const { shown, takeAway } = await prepare({ ...gateway, bob });
       await ask(gateway.guard, at, shown);
 
-      // Asked without pause before, while and after it is taken away.
+      // The guard is asked without pause before, while and after the permission is removed.
       const before = new Set<number>();
       const after: number[] = [];
       let answered = false;

@@ -1,4 +1,4 @@
-// What a rule must look like, and what its writer is told when it does not.
+// The syntax of a rule, and the errors for its author.
 import t from "tap";
 import { Access, checkRule, checkScope, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 
@@ -40,7 +40,7 @@ const refused: readonly [part: Partial<Rule>, message: RegExp][] = [
   [{ scope: "x".repeat(129) }, /^scope is longer than 128 characters$/],
   [{ scope: "a\nb" }, /^scope "a\?b" must be <public>, \* or a name/],
   [{ scope: "a\u001b[31m" }, /^scope "a\?\[31m" /],
-  [{ scope: "a\u202eb" }, /^scope "a\?b" /], // writes what follows backwards
+  [{ scope: "a\u202eb" }, /^scope "a\?b" /], // reverses the direction of the following text
   [{ scope: " a" }, /^scope /],
   [{ scope: "a " }, /^scope /],
   [{ scope: "<Public>" }, /^scope "<Public>" must be <public>/],
@@ -70,19 +70,19 @@ for (const [part, message] of refused) {
   });
 }
 
-t.test("members that a rule does not have are dropped", async (t) => {
+t.test("members that do not belong to a rule are removed", async (t) => {
   t.same(Object.keys(checkRule({ ...good, _unknownFields: { 9: [] } })), Object.keys(good));
 });
 
-t.test("an account cannot hold the scopes that mean everyone", async (t) => {
+t.test("an account cannot have the scopes that mean everyone", async (t) => {
   t.throws(() => checkScope("*"), SyntaxError);
   t.throws(() => checkScope("<public>"), SyntaxError);
 });
 
-t.test("what cannot be understood is never compiled as if it were not there", async (t) => {
+t.test("a rule that cannot be understood is an error, and is never ignored", async (t) => {
   t.throws(() => RuleSet.compile([{ ...good, access: 3 as Access }]), { message: /^rule "a": access 3 is neither/ });
   t.throws(() => RuleSet.compile([{ ...good, resource: "x" }]), { message: /three segments/ });
   t.throws(() => RuleSet.compile([good, good]), { message: 'rule "a" is there already' });
 });
 
-t.test("a rule that is not there cannot be deleted", async (t) => t.equal(new RuleSet().delete("x"), false));
+t.test("deleting a rule that does not exist returns false", async (t) => t.equal(new RuleSet().delete("x"), false));

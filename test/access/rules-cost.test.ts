@@ -1,4 +1,5 @@
-// What a decision costs does not grow with the rules that do not match, even where one service has them all.
+// The time of a decision does not grow with the rules that do not match, even if all of them belong
+// to one service.
 import t from "tap";
 import { Access, RuleSet } from "../../src/access/decide/rules.js";
 
@@ -16,7 +17,7 @@ function withRules(count: number): RuleSet {
   return RuleSet.compile([...rules, { id: "all", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 9 }]);
 }
 
-/** Nanoseconds of a decision, the best of some tries. */
+/** Nanoseconds per decision: the best of several runs. */
 function cost(set: RuleSet): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 10; round++) {
@@ -27,9 +28,10 @@ function cost(set: RuleSet): number {
   return best;
 }
 
-t.test("a decision among 20,000 rules costs no more than among ten", async (t) => {
+t.test("a decision with 20,000 rules takes no longer than with ten", async (t) => {
   const few = cost(withRules(10));
   const many = cost(withRules(20_000));
-  // A scan would take a thousand times as long; the bound is loose because other tests run beside this one.
+  // A scan would take a thousand times as long. The bound is loose because other tests run at the
+  // same time.
   t.ok(many < few * 20, `${few.toFixed(0)} ns and ${many.toFixed(0)} ns`);
 });

@@ -1,4 +1,4 @@
-// Every row of the table, by the compiled rules and by a scan of them all.
+// Every row of the table, decided by the compiled rules and by a scan of all rules.
 import t from "tap";
 import { RuleSet } from "../../src/access/decide/rules.js";
 import type { Decision } from "../../src/call/admission.js";
@@ -28,7 +28,7 @@ for (const row of rows) {
     const scanned = scan(rules, resource, scopes);
     t.equal(CODE[scanned.decision], row.expect, "by a scan");
     if (row.matched) t.same(ids(scanned.matched), row.matched, "matched by a scan");
-    // The compiled rules refuse a resource that a scan takes for one that matches nothing.
+    // The compiled rules refuse this resource; a scan treats it as one that matches nothing.
     if (row.impossible === "rule") return;
 
     const compiled = RuleSet.compile(rules);

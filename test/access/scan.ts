@@ -1,6 +1,6 @@
 /**
- * The rules by scanning them all: the meaning of design.md, section 2, word for word, and slow. What is compiled must
- * agree with it.
+ * Decides by a scan of all rules: the meaning of rules in the simplest form, but slow. The compiled
+ * rules must decide the same.
  */
 import { Access, type Rule } from "../../src/access/decide/rules.js";
 import type { Decision } from "../../src/call/admission.js";

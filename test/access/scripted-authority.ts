@@ -1,6 +1,6 @@
 /**
- * The authority's side of Policy as a script: it answers late, wrongly or not at all, which the real one cannot be made
- * to do. A real service behind a real dispatcher, reached in process.
+ * A scripted authority for Policy: it can respond late, wrongly or not at all, which the real one
+ * cannot be made to do. It is a real service behind a real dispatcher, reached in process.
  */
 
 import type { Test } from "tap";
@@ -23,7 +23,7 @@ import { dispatcherOf } from "../rpc/serve.js";
 import { silent } from "../services/auth/open.js";
 import { readRule } from "./read-rule.js";
 
-/** A token that a guard asks for. */
+/** A lookup of a token by a guard. */
 interface Question {
   readonly sha256: Buffer;
 }
@@ -35,14 +35,14 @@ type Ping = {
   readonly received: number;
 };
 
-/** A guard's stream, as the authority has it. */
+/** A guard's stream, as the authority sees it. */
 export class Watched {
   started = false;
   readonly pings: Ping[] = [];
   readonly applied: bigint[] = [];
   /** Whether the guard has ended its side … */
   left = false;
-  /** … or broken the stream off. */
+  /** … or cancelled the stream. */
   cancelled = false;
   readonly #script: ScriptedAuthority;
   #unsent: Message[] = [];
@@ -58,7 +58,7 @@ export class Watched {
     this.#wake();
   }
 
-  /** Answers a ping; the newest one, with the newest revision, when not told otherwise. */
+  /** Responds to a ping; default: the newest ping, with the newest revision. */
   pong(ping = this.pings.at(-1), revision = this.#script.revision): void {
     if (ping === undefined) throw new Error("there was no ping yet");
     const now = Date.now() + this.#script.clockAhead;
@@ -108,29 +108,29 @@ export class Watched {
 export class ScriptedAuthority {
   revision = 1n;
   leaseMs = 300;
-  /** What its clock is ahead of the one of this machine, in milliseconds. */
+  /** Its clock minus the clock of this computer, in milliseconds. */
   clockAhead = 0;
   answersPings = true;
-  /** Whether streams are taken at all. */
+  /** Whether it accepts streams. */
   reachable = true;
-  /** When a stream was not taken, in milliseconds of `performance.now()`. */
+  /** When it refused streams, in milliseconds of `performance.now()`. */
   readonly refusedAt: number[] = [];
-  /** The rules of the namespace `default`, as in the table of rules. */
+  /** The rules of the namespace `default`, in the form of the table of rules. */
   rules = ["<public> granted *:*:*"];
-  /** Who has which token, by its SHA-256 in hexadecimal. */
+  /** The callers by token: by its SHA-256 in hexadecimal. */
   readonly callers = new Map<string, Partial<Caller>>();
-  /** Every question for a caller, by the SHA-256 of the token. */
+  /** Each lookup of a caller, by the SHA-256 of the token. */
   readonly asked: string[] = [];
-  /** Answers a question for a caller. */
+  /** Responds to the lookup of a caller. */
   resolve: (question: Question) => Resolved | Promise<Resolved> = (question) => this.response(question);
-  /** The number of tokens in each batch that was asked for. */
+  /** The number of tokens in each batch of lookups. */
   readonly batches: number[] = [];
-  /** How many tokens of a batch it answers at most. */
+  /** Maximum number of results in a response. */
   maxResults = Number.POSITIVE_INFINITY;
   readonly streams: Watched[] = [];
   readonly #waiting = new Set<() => void>();
 
-  /** What `OpenGuard` takes. */
+  /** The argument for `OpenGuard`. */
   readonly access: AuthorityAccess;
 
   constructor() {
@@ -195,7 +195,7 @@ export class ScriptedAuthority {
     this.stream.send({ $case: "changes", value });
   }
 
-  /** Resolves when something holds that a guard brings about. */
+  /** Resolves when a condition holds that a guard brings about. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) {
       await new Promise<void>((resolve) => {
@@ -234,7 +234,7 @@ const NO_CALLER: Caller = {
   enrolment: "",
 };
 
-/** The guard of the scripted authority's own door: only the process itself comes there. */
+/** The guard of the scripted authority's own port, which is reached only from this process. */
 const NOT_ASKED: Guard = {
   admit: () => {
     throw new Error("nobody but SYSTEM calls a scripted authority");
@@ -248,7 +248,7 @@ export interface Started {
   readonly guard: OpenGuard;
 }
 
-/** A guard that has opened its stream. */
+/** Starts a guard that has opened its stream. */
 export async function start(t: Test, options: Partial<ScriptedAuthority> = {}): Promise<Started> {
   const script = Object.assign(new ScriptedAuthority(), options);
   const guard = new OpenGuard(script.access);

@@ -1,4 +1,5 @@
-// The guard of a service has only the rules that can concern its calls, and decides as with all of them.
+// The guard of a service has only the rules that can match its calls, and decides as if it had all
+// rules.
 import fc from "fast-check";
 import t from "tap";
 import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
@@ -11,7 +12,7 @@ import { codeOf, joinAt, openTestGateway } from "./test-gateway.js";
 
 const SERVICES = ["shop", "shopping", "sh", "bank", "b-1"];
 
-/** Segments that share beginnings with what is called, in both cases. */
+/** Segments with the same beginnings as the resource, in both cases. */
 const type = fc.constantFrom("service", "Service", "SERV*", "s*", "*", "service*", "job", "servicex", "j*");
 const name = fc.constantFrom(
   "shop",
@@ -47,7 +48,7 @@ const call = fc.record({
   scopes: fc.option(fc.subarray(["staff", "team"]), { nil: undefined }),
 });
 
-t.test("decisions by the rules that cover a service are those by all rules", async (t) => {
+t.test("the rules for a service decide its calls as all rules do", async (t) => {
   fc.assert(
     fc.property(rules, call, (all, { service, endpoint, scopes }) => {
       const some = all.filter((rule) => coversService(rule.resource, service));
@@ -59,10 +60,10 @@ t.test("decisions by the rules that cover a service are those by all rules", asy
   t.pass("no counterexample");
 });
 
-t.test("a rule that covers no endpoint of a service is left out", async (t) => {
+t.test("a rule that matches no endpoint of a service is left out", async (t) => {
   fc.assert(
     fc.property(resource, fc.constantFrom(...SERVICES), (pattern, service) => {
-      // The endpoint's own segment as literal where it has no wildcard.
+      // The endpoint's own segment, as a literal if it has no wildcard.
       const { endpoint } = parsePattern(pattern);
       const called = { type: "service", name: service, endpoint: endpoint.replace("*", "x") };
       return coversService(pattern, service) === matches(parsePattern(pattern), called);
@@ -71,7 +72,7 @@ t.test("a rule that covers no endpoint of a service is left out", async (t) => {
   t.pass("no counterexample");
 });
 
-t.test("a service's guard follows the changes of its rules, and is sent no others", async (t) => {
+t.test("a service's guard receives the changes of its rules, and no others", async (t) => {
   const { call, channel, admin, guard } = await openTestGateway(t);
   const { secret: enrolment } = await call(EnrolmentsService.create, { name: "shop", replace: false }, admin);
   const shop = await joinAt(t, channel, enrolment, "shop");
@@ -79,7 +80,7 @@ t.test("a service's guard follows the changes of its rules, and is sent no other
   const create = (rule: string, id: string) => call(RulesService.create, { rule: readRule(rule, id) }, admin);
   const equal = async (message: string): Promise<void> => {
     for (const token of [undefined, admin]) {
-      // A context stands for a caller at a service; a token is looked up there as it is at the gateway.
+      // An assertion is only for one service. A token is looked up there as at the gateway.
       t.equal(await codeOf(shop, buy, { token }), await codeOf(guard, buy, { token }), message);
     }
   };
@@ -97,7 +98,7 @@ t.test("a service's guard follows the changes of its rules, and is sent no other
   await equal("no rule left");
 });
 
-t.test("a service's guard judges no calls to others: it has not their rules", async (t) => {
+t.test("a service's guard decides no calls to other services, because it lacks their rules", async (t) => {
   const { channel, enrolment } = await openTestGateway(t);
   const shop = await joinAt(t, channel, enrolment, "shop");
   t.equal(await codeOf(shop, endpointAt("service:shop:Shop.Buy")), 0);

@@ -1,4 +1,5 @@
-// Streams that are open are judged again whenever something changes, and end with the token that opened them.
+// Open streams are re-authorized whenever something changes, and end with the token that opened
+// them.
 
 import t, { type Test } from "tap";
 import type { Resolved } from "../../src/access/callers/lookups.js";
@@ -22,11 +23,11 @@ const FORBIDDEN = new StatusError(Code.PERMISSION_DENIED, "Forbidden call made t
 
 interface Opened {
   readonly admission: Admission;
-  /** Why it was refused, each time. */
+  /** The reason of each refusal. */
   readonly refusals: Error[];
   /** Resolves with the first refusal. */
   readonly refused: Promise<Error>;
-  /** How often it was told that messages may pass again. */
+  /** How often it was notified that messages may pass again. */
   resumed: number;
   mayPass(): boolean;
   stop(): void;
@@ -80,14 +81,14 @@ async function ready(t: Test, options: Partial<ScriptedAuthority> = LONG): Promi
   return started;
 }
 
-/** Sends a change, and resolves when the guard has dealt with it. */
+/** Sends a change, and resolves when the guard has processed it. */
 async function dealtWith(script: ScriptedAuthority, ...change: Parameters<ScriptedAuthority["change"]>): Promise<void> {
   script.change(...change);
   const { revision } = script;
   await script.until(() => script.stream.applied.includes(revision));
 }
 
-t.test("a stream is refused when the rule goes that let it in, before that is acknowledged", async (t) => {
+t.test("a stream is refused before the deletion of its rule is acknowledged", async (t) => {
   const { script, guard } = await ready(t);
   const nobody = await opened(t, guard);
   const bob = await opened(t, guard, { token: issue(script) });
@@ -96,14 +97,14 @@ t.test("a stream is refused when the rule goes that let it in, before that is ac
   t.match(bob.refusals, [UNAUTHORIZED]);
 });
 
-t.test("a stream is refused as forbidden when a rule comes that denies", async (t) => {
+t.test("a stream is refused as forbidden when a rule that denies is created", async (t) => {
   const { script, guard } = await ready(t);
   const bob = await opened(t, guard, { token: issue(script) });
   await dealtWith(script, created("* denied *:*:* 1"));
   t.match(bob.refusals, [FORBIDDEN]);
 });
 
-t.test("a stream goes on when another rule lets it in", async (t) => {
+t.test("a stream continues if another rule admits it", async (t) => {
   const { script, guard } = await ready(t, { rules: ["<public> granted *:*:*", "<public> granted service:hello*:*"] });
   const { refusals } = await opened(t, guard);
   await dealtWith(script, deleted("r1"));
@@ -125,14 +126,14 @@ t.test("a stream is refused once, and not after it has ended", async (t) => {
   t.equal(goesOn.refusals.length, 1);
 });
 
-t.test("what changed between the admission and the following counts", async (t) => {
+t.test("a change between admission and follow counts", async (t) => {
   const { script, guard } = await ready(t);
   const admission = await ask(guard, call);
   await dealtWith(script, deleted("r1"));
   t.match(await follow(t, guard, admission).refused, UNAUTHORIZED);
 });
 
-t.test("a token that was revoked between the admission and the following counts", async (t) => {
+t.test("a revocation of the token between admission and follow counts", async (t) => {
   const { script, guard } = await ready(t);
   const token = issue(script);
   const admission = await ask(guard, call, { token });
@@ -141,7 +142,7 @@ t.test("a token that was revoked between the admission and the following counts"
   t.match(await follow(t, guard, admission).refused, UNAUTHORIZED);
 });
 
-t.test("a stream ends with its token, though nobody would be let in", async (t) => {
+t.test("a stream ends with its token, even if calls without a token would be admitted", async (t) => {
   const { script, guard } = await ready(t);
   const [token, other] = [issue(script), issue(script)];
   const [bob, bobsOther, nobody] = [
@@ -155,7 +156,7 @@ t.test("a stream ends with its token, though nobody would be let in", async (t) 
   t.same([...bobsOther.refusals, ...nobody.refusals], []);
 });
 
-t.test("a stream goes on with an account that changed but is still let in", async (t) => {
+t.test("a stream continues if its account changed but is still admitted", async (t) => {
   const { script, guard } = await ready(t, { rules: ["staff granted *:*:*"] });
   const token = issue(script, { scopes: ["staff"] });
   const { refusals } = await opened(t, guard, { token });
@@ -167,7 +168,7 @@ t.test("a stream goes on with an account that changed but is still let in", asyn
   t.match(refusals, [UNAUTHORIZED]);
 });
 
-t.test("a stream whose account changed is judged by the new scopes from then on", async (t) => {
+t.test("after a change of its account, a stream is authorized by the new scopes", async (t) => {
   const { script, guard } = await ready(t, { rules: ["old granted *:*:*", "new granted *:*:*"] });
   const token = issue(script, { scopes: ["old"] });
   const { refusals } = await opened(t, guard, { token });
@@ -179,7 +180,10 @@ t.test("a stream whose account changed is judged by the new scopes from then on"
   t.match(refusals, [UNAUTHORIZED]);
 });
 
-/** Changes the account, and gives what lets its lookup be answered: that nobody is known by the token any more. */
+/**
+ * Changes the account. The returned function lets its lookup have a response: the token belongs to
+ * no caller any more.
+ */
 async function heldLookup(script: ScriptedAuthority): Promise<() => void> {
   let response = (): void => {};
   script.resolve = () =>
@@ -193,7 +197,7 @@ async function heldLookup(script: ScriptedAuthority): Promise<() => void> {
   return () => response();
 }
 
-t.test("a change of an account is acknowledged only when its streams have been judged", async (t) => {
+t.test("a change of an account is acknowledged only when its streams have been re-authorized", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 500 });
   const { refusals } = await opened(t, guard, { token: issue(script) });
   const response = await heldLookup(script);
@@ -216,7 +220,7 @@ t.test("a stream whose caller cannot be looked up again is refused", async (t) =
   t.match(refusals, [{ code: Code.UNAVAILABLE }]);
 });
 
-t.test("a change that comes while a caller is looked up again makes it be asked for once more", async (t) => {
+t.test("a change during the lookup of a caller makes the guard look it up once more", async (t) => {
   const { script, guard } = await ready(t);
   const { refusals } = await opened(t, guard, { token: issue(script) });
   const held: ((caller: boolean) => void)[] = [];
@@ -238,7 +242,7 @@ t.test("a change that comes while a caller is looked up again makes it be asked 
   t.match(refusals, [UNAUTHORIZED]);
 });
 
-t.test("a stream that is refused or ends while its caller is looked up again is not told afterwards", async (t) => {
+t.test("a stream that is refused or ends during the lookup of its caller is not notified afterwards", async (t) => {
   const { script, guard } = await ready(t);
   const token = issue(script);
   const [refused, ended] = [await opened(t, guard, { token }), await opened(t, guard, { token })];
@@ -253,7 +257,7 @@ t.test("a stream that is refused or ends while its caller is looked up again is 
   t.same(ended.refusals, []);
 });
 
-t.test("a snapshot has every caller looked up again", async (t) => {
+t.test("after a snapshot every caller is looked up again", async (t) => {
   const { script, guard } = await ready(t);
   const tokens = Array.from({ length: 100 }, (_, index) => issue(script, { account: `a${index}` }));
   const streams = await Promise.all(tokens.map((token) => opened(t, guard, { token })));
@@ -289,7 +293,7 @@ t.test("a stream survives a short loss of the authority", async (t) => {
   t.same(refusals, []);
 });
 
-t.test("no message passes while no lease runs, and the stream is told when messages may pass again", async (t) => {
+t.test("no message passes without a lease, and the stream is notified when messages may pass again", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 1_500 });
   const [waiting, silent] = [await opened(t, guard), await opened(t, guard)];
   t.ok(waiting.mayPass());
@@ -302,7 +306,7 @@ t.test("no message passes while no lease runs, and the stream is told when messa
   t.same([waiting.resumed, silent.resumed], [1, 0]);
 });
 
-t.test("no message passes while the caller is looked up again, though a lease runs", async (t) => {
+t.test("no message passes while the caller is looked up again, even if a lease runs", async (t) => {
   const { script, guard } = await ready(t);
   const token = issue(script);
   const bob = await opened(t, guard, { token });
@@ -329,7 +333,7 @@ t.test("no message passes while the caller is looked up again, though a lease ru
   t.same([bob.mayPass(), bob.resumed, other.resumed], [true, 1, 0]);
 });
 
-t.test("a stream that waits is not resumed where it is refused", async (t) => {
+t.test("a waiting stream that is refused is not resumed", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 1_500 });
   const stream = await opened(t, guard);
   script.answersPings = false;
@@ -342,7 +346,7 @@ t.test("a stream that waits is not resumed where it is refused", async (t) => {
   t.equal(stream.resumed, 0);
 });
 
-t.test("a stream ends when the authority stays lost for a further lease", async (t) => {
+t.test("a stream ends when the authority stays lost for another lease", async (t) => {
   const { script, guard } = await ready(t, { leaseMs: 200 });
   const answered = script.stream.pings.at(-1)?.received ?? Number.NaN;
   const { refused } = await opened(t, guard);
@@ -360,7 +364,7 @@ t.test("closing the guard ends the streams", async (t) => {
   t.match(await refused, { code: Code.UNAVAILABLE });
 });
 
-t.test("streams of endpoints that govern themselves are judged too", async (t) => {
+t.test("streams of endpoints that declare their callers are re-authorized, too", async (t) => {
   const { script, guard } = await ready(t);
   const token = issue(script, { scopes: ["admin"] });
   const { refused } = await opened(t, guard, { token }, declaring(Callers.ADMIN));
@@ -369,7 +373,7 @@ t.test("streams of endpoints that govern themselves are judged too", async (t) =
   t.match(await refused, { code: Code.PERMISSION_DENIED, message: "Forbidden call made to auth:Auth.Probe by bob" });
 });
 
-t.test("only an admission of the guard can be followed", async (t) => {
+t.test("only the guard's own admissions can be followed", async (t) => {
   const { guard } = await ready(t);
   const caller = { namespace: "default", account: "eve", scopes: [], expires: Number.MAX_VALUE, resources: [] };
   t.throws(

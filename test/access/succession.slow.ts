@@ -1,4 +1,7 @@
-/** A guard that knows several authorities: it goes from one to another while its lease runs, and never to an older state. */
+/**
+ * A guard with several authorities changes from one to another while its lease runs, and never to
+ * an older state.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { Authorities } from "../../src/access/follow/authorities.js";
@@ -10,7 +13,7 @@ import { call } from "./endpoints.js";
 import { ScriptedAuthority } from "./scripted-authority.js";
 import { codeOf } from "./test-gateway.js";
 
-/** Long enough that a guard gets from one to the other on a busy machine. */
+/** Long enough that a guard can change the authority on a busy computer. */
 const LEASE = 4_000;
 
 interface Scene {
@@ -21,7 +24,7 @@ interface Scene {
   readonly lost: () => number;
 }
 
-/** A guard of several authorities, the first of which it follows. */
+/** A guard with several authorities, which follows the first of them. */
 async function scene(t: Test, count: number, options: Partial<ScriptedAuthority> = {}): Promise<Scene> {
   const made = Array.from({ length: count }, (_, index) => {
     const script = Object.assign(new ScriptedAuthority(), { leaseMs: LEASE, ...options });
@@ -47,7 +50,7 @@ async function follows(script: ScriptedAuthority): Promise<void> {
   await script.until(() => (script.streams.at(-1)?.applied.length ?? 0) > 0);
 }
 
-t.test("an authority that breaks off is followed by the next, at once", async (t) => {
+t.test("when an authority's stream breaks, the guard follows the next authority at once", async (t) => {
   const { guard, scripts, lost } = await scene(t, 3);
   const [first, second, third] = scripts as [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority];
   first.reachable = false;
@@ -58,7 +61,7 @@ t.test("an authority that breaks off is followed by the next, at once", async (t
   t.equal(lost(), 0);
 });
 
-t.test("an authority that falls silent is left before the lease ends", async (t) => {
+t.test("a guard leaves a silent authority before the lease ends", async (t) => {
   const { guard, scripts, lost } = await scene(t, 3);
   const [first, second, third] = scripts as [ScriptedAuthority, ScriptedAuthority, ScriptedAuthority];
   first.answersPings = false;
@@ -71,7 +74,7 @@ t.test("an authority that falls silent is left before the lease ends", async (t)
   t.equal(lost(), 0);
 });
 
-t.test("an authority that only pauses stays", async (t) => {
+t.test("a guard stays with an authority that pauses briefly", async (t) => {
   const { guard, scripts, lost } = await scene(t, 2);
   const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
   second.answersPings = false;
@@ -86,7 +89,7 @@ t.test("an authority that only pauses stays", async (t) => {
   t.equal(lost(), 0);
 });
 
-t.test("an authority that stops is left for another, and told only then", async (t) => {
+t.test("a guard leaves an authority that stops only after it follows another one", async (t) => {
   const { scripts, lost } = await scene(t, 2);
   const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
   let appliedBefore: number | undefined;
@@ -104,20 +107,20 @@ t.test("an authority that stops is left for another, and told only then", async 
   t.equal(lost(), 0);
 });
 
-t.test("an authority that lags is not followed while it could bring back what was revoked", async (t) => {
+t.test("a guard does not follow an authority that lags, because it could restore deleted rules", async (t) => {
   const { guard, scripts } = await scene(t, 2, { leaseMs: 2_000, rules: [] });
   const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
   first.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
   first.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
   await first.until(() => first.stream.applied.includes(3n));
-  // The second has the rule still that the first has deleted.
+  // The second authority still has the rule that was deleted at the first one.
   second.revision = 2n;
   second.rules = ["<public> granted *:*:*"];
   first.reachable = false;
   first.stream.break();
   await second.until(() => second.streams.length > 0);
   const codes = new Set<number>();
-  // When it was last asked with a lease: before that ended, however long this process is held up.
+  // When it last had a lease when asked: before the lease ended, even if this process is delayed.
   let leased = 0;
   for (let code = -1; code !== 0; await sleep(1)) {
     const asked = performance.now();
@@ -132,7 +135,7 @@ t.test("an authority that lags is not followed while it could bring back what wa
   t.equal(await codeOf(guard, call), 0, "then the older state counts: a backup was restored");
 });
 
-t.test("an answer of an older revision than was applied extends no lease", async (t) => {
+t.test("a pong with an older revision than the applied one extends no lease", async (t) => {
   const { guard, scripts } = await scene(t, 1, { leaseMs: 10_000 });
   const [script] = scripts as [ScriptedAuthority];
   script.change({ $case: "namespaceDeleted", value: { namespace: "gone" } });
@@ -142,7 +145,7 @@ t.test("an answer of an older revision than was applied extends no lease", async
   await script.until(() => script.stream.pings.length > pings);
   script.reachable = false;
   script.stream.pong(script.stream.pings.at(-1), 1n);
-  // A stream on which only pings are unanswered stands for longer than a lease.
+  // A stream with unanswered pings only stays open for longer than a lease.
   await until(() => script.stream.cancelled);
   t.equal(guard.state, "ready", "the lease before runs on");
 });
@@ -162,7 +165,7 @@ t.test("guards share the authorities", (t) => {
   t.end();
 });
 
-t.test("a guard returns to its first authority some time after that is back", async (t) => {
+t.test("a guard returns to its first authority some time after that has come back", async (t) => {
   const { scripts, lost } = await scene(t, 2, { leaseMs: 1_000 });
   const [first, second] = scripts as [ScriptedAuthority, ScriptedAuthority];
   first.reachable = false;

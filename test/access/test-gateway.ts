@@ -1,4 +1,7 @@
-/** A guard as another process has it, before a real authority: it joins by its enrolment token. */
+/**
+ * A guard as another process has it, connected to a real authority: it joins by its enrolment
+ * token.
+ */
 import type { Test } from "tap";
 import { type Admission, type Credentials, OpenGuard } from "../../src/access/guard.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -29,7 +32,7 @@ export async function openTestGateway(t: Test, options: Parameters<typeof open>[
   return { ...authority, admin, guard, enrolment };
 }
 
-/** A further guard, over any channel to the authority; of one service, or else of all. */
+/** Makes another guard, over any channel to the authority: of one service, or of all services. */
 export async function joinAt(t: Test, channel: Channel, enrolment: string, service?: string): Promise<OpenGuard> {
   const guard = new OpenGuard({ channel, metadata: [["authorization", `Bearer ${enrolment}`]], log: silent, service });
   t.teardown(() => guard.close());
@@ -37,12 +40,12 @@ export async function joinAt(t: Test, channel: Channel, enrolment: string, servi
   return guard;
 }
 
-/** Asks a guard; what is not said is as in a call without token to an unversioned path. */
+/** Asks a guard. Defaults: a call without a token to an unversioned path. */
 export async function ask(guard: OpenGuard, endpoint: Endpoint, shown: Partial<Credentials> = {}): Promise<Admission> {
   return guard.admit({ token: undefined, namespace: undefined, tokenRequired: false, ...shown }, endpoint);
 }
 
-/** As `ask`, for the code alone: 0 for granted. */
+/** As `ask`, but only the code: 0 for granted. */
 export async function codeOf(guard: OpenGuard, endpoint: Endpoint, shown?: Partial<Credentials>): Promise<number> {
   try {
     await ask(guard, endpoint, shown);

@@ -1,4 +1,4 @@
-/** Tokens are opaque, and a mistyped one is known as such without asking anyone. */
+/** Tokens are opaque, and a mistyped one is detected without a lookup. */
 import { createHash } from "node:crypto";
 import t from "tap";
 import { createToken, hashToken, isToken, tokenPrefix } from "../../src/call/token.js";
@@ -15,11 +15,11 @@ for (const kind of ["access", "refresh", "key", "enrolment"] as const) {
   });
 }
 
-t.test("a token keeps its format: one that was made long ago is still one", async (t) => {
+t.test("a token of an earlier version is still accepted", async (t) => {
   t.ok(isToken("ptk_DNWxONYOVnvCVpg1jq36US3m2GlFmjpZ7lob2Xy84ur4Hmcje"));
 });
 
-t.test("any one character mistyped, left out or doubled is noticed", async (t) => {
+t.test("a single mistyped, omitted or doubled character is detected", async (t) => {
   const token = createToken("access");
   const wrong: string[] = [];
   for (let at = 0; at < token.length; at++) {

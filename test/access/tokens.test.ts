@@ -1,5 +1,5 @@
-// What a token is worth: at endpoints open to all, to the logged-in, to a scope; in its namespace and in another; on
-// paths that need a token (`/v1`) and on those that do not.
+// What a token allows: at endpoints open to all, to logged-in callers, to a scope; in its namespace
+// and in another; on paths that need a token (`/v1`) and on others.
 import t from "tap";
 import { createToken } from "../../src/call/token.js";
 import { Callers } from "../../src/contract/endpoint.js";
@@ -39,7 +39,10 @@ const ENDPOINTS = {
   forEnrolled: declaring(Callers.ENROLLED),
 };
 
-/** Whose token it is: of bob (with the scope `staff`), of a stranger (of the namespace `other`), of an administrator … */
+/**
+ * The owner of the token: bob (with the scope `staff`), a stranger (of the namespace `other`), an
+ * administrator …
+ */
 type Token = "none" | "bob" | "stranger" | "admin" | "key" | "enrolled" | "expired" | "loggedOut" | "refresh" | Garbage;
 type Garbage = "made up" | "mistyped" | "empty";
 
@@ -60,7 +63,7 @@ const rows: readonly Row[] = [
   ["none", "closed", 401],
   ["none", "open", "nobody", "other"],
 
-  // A known account may be forbidden, where a rule would let it in but for another.
+  // A known account may be forbidden even if a rule grants the call, because of another rule.
   ["bob", "open", "bob"],
   ["bob", "open", "bob", undefined, "v1"],
   ["bob", "members", "bob"],
@@ -71,7 +74,7 @@ const rows: readonly Row[] = [
   ["bob", "closed", 401],
   ["bob", "closed", 401, undefined, "v1"],
 
-  // In another namespace than its own, a token's caller is nobody.
+  // In another namespace than its own, a token's caller is unauthenticated.
   ["stranger", "members", "stranger"],
   ["stranger", "staff", 401],
   ["stranger", "members", "stranger", "other", "v1"],
@@ -81,11 +84,11 @@ const rows: readonly Row[] = [
   ["bob", "members", 401, "other"],
   ["bob", "open", "nobody", "other"],
   ["bob", "open", 401, "other", "v1"],
-  ["bob", "banned", 401, "other"], // nobody there, and no rule
-  ["stranger", "banned", "nobody", "default"], // what is denied to the scope `staff` is not denied to nobody
+  ["bob", "banned", 401, "other"], // unauthenticated there, and no rule applies
+  ["stranger", "banned", "nobody", "default"], // a rule that denies the scope `staff` does not deny an unauthenticated caller
   ["bob", "members", 401, ""], // no namespace has an empty name
 
-  // What is no good token is nobody, and not good enough where one is required.
+  // An invalid token counts as no token, and is refused if one is required.
   ...(["expired", "loggedOut", "refresh", "made up", "mistyped", "empty"] as const).flatMap((token): Row[] => [
     [token, "open", "nobody"],
     [token, "open", 401, undefined, "v1"],
@@ -103,7 +106,7 @@ const rows: readonly Row[] = [
   ["enrolled", "forAccounts", 401],
   ["enrolled", "forAdmins", 401],
 
-  // Endpoints that say themselves who may call them, whatever the rules.
+  // Endpoints that declare their callers, whatever the rules.
   ["none", "forAll", "nobody"],
   ["none", "forAll", 401, undefined, "v1"],
   ["none", "forAccounts", 401],
@@ -121,7 +124,8 @@ const rows: readonly Row[] = [
   ["admin", "forAdmins", 401, "other"],
   ["admin", "forEnrolled", 403],
 
-  // A key that is limited to `service:members:*` and `service:closed:*` is denied everything else that asks who calls …
+  // A key that is limited to `service:members:*` and `service:closed:*` is denied every other
+  // endpoint that depends on the caller …
   ["key", "members", "bob"],
   ["key", "members", "bob", undefined, "v1"],
   ["key", "staff", 403],
@@ -131,9 +135,9 @@ const rows: readonly Row[] = [
   ["key", "forAccounts", 403],
   ["key", "forAdmins", 403],
   ["key", "banned", 403],
-  // … and opens nothing that the rules do not.
+  // … and grants nothing that the rules do not.
   ["key", "closed", 401],
-  ["key", "open", "nobody", "other"], // where it does not count, its limits do not either
+  ["key", "open", "nobody", "other"], // where the key does not count, its limits do not either
 ];
 
 t.test("each kind of token, at each kind of endpoint", async (t) => {
@@ -165,7 +169,7 @@ t.test("each kind of token, at each kind of endpoint", async (t) => {
   }
 });
 
-/** Where rules or declarations grant a call, and the key's limits refuse it. */
+/** Calls that rules or declarations grant, and the key's limits refuse. */
 const LIMITED: ReadonlySet<string> = new Set(["key at staff", "key at open", "key at forAccounts"]);
 const KEY_IS_LIMITED = "API key limited is limited to service:members:*, service:closed:*";
 
@@ -177,7 +181,7 @@ function forbidden(endpoint: string, account: string): StatusError {
   return new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint} by ${account}`);
 }
 
-/** Sets up rules, accounts and tokens of every kind. */
+/** Creates rules, accounts and tokens of every kind. */
 async function prepare(
   { call, login, enrolment, admin: first }: TestGateway,
   letTimePass: () => void,

@@ -1,11 +1,11 @@
-// The authority learns by the pings which keys were used.
+// The pings report to the authority which keys were used.
 import t from "tap";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { call } from "./endpoints.js";
 import { start } from "./scripted-authority.js";
 import { ask, codeOf } from "./test-gateway.js";
 
-t.test("the use of a key is reported once a ping, and only of those that are to be reported", async (t) => {
+t.test("the use of a key is reported once per ping, and only for keys whose use is to be reported", async (t) => {
   const { script, guard } = await start(t);
   await guard.ready();
   const [key, token, foreign] = [createToken("key"), createToken("access"), createToken("key")];
@@ -21,7 +21,7 @@ t.test("the use of a key is reported once a ping, and only of those that are to 
   t.same(await reports(), [], "not used yet");
   for (let times = 0; times < 5; times++) await ask(guard, call, { token: key });
   await ask(guard, call, { token });
-  await codeOf(guard, call, { token: foreign, namespace: "default" }); // counts for nothing there, so it is no use
+  await codeOf(guard, call, { token: foreign, namespace: "default" }); // does not count there, so this is no use of the key
   t.same(await reports(), [hashToken(key).toString("hex")]);
   t.same(await reports(), [], "reported once");
   await ask(guard, call, { token: key });

@@ -1,4 +1,7 @@
-/** A certificate that clients refuse because of its time is used, since the clock may be wrong, but the log says so. */
+/**
+ * A certificate that clients refuse because of its validity period is used, because the clock may
+ * be wrong, but a warning is logged.
+ */
 import { join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
@@ -8,7 +11,7 @@ import { createAuthority } from "../http2/certificates.js";
 const DAY = 86_400_000;
 const authority = createAuthority("authority");
 
-/** What is logged of a certificate that is valid from and until so many days from now. */
+/** The log lines for a certificate that is valid from and to a number of days from now. */
 function logged(t: Test, from: number, to: number): unknown[] {
   const at = (days: number) => new Date(Date.now() + days * DAY);
   const { cert, key } = authority.issue("localhost", [at(from), at(to)]);

@@ -1,4 +1,7 @@
-/** Certificates are replaced while connections stand: these go on, and new ones use the new files. */
+/**
+ * Certificates are replaced while connections are open. These continue, and new connections use the
+ * new files.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "node:tls";
@@ -30,7 +33,7 @@ const ONE = {
   responseDeserialize: (bytes: Buffer) => bytes,
 } as const;
 
-t.test("files that are replaced", async (t) => {
+t.test("open connections outlast replaced files, and new ones use the new files", async (t) => {
   const said: string[] = [];
   const log = pino({}, { write: (line) => void said.push(JSON.parse(line).msg) });
   const closing = new AbortController();
@@ -46,7 +49,7 @@ t.test("files that are replaced", async (t) => {
     return channel;
   };
   const ask = (channel: Http2Channel) => unary(channel, ONE, Buffer.alloc(0));
-  /** Who issued the certificate that the server shows on a new connection. */
+  /** The issuer of the certificate that the server sends on a new connection. */
   const issuer = () =>
     new Promise<string>((resolve, reject) => {
       const socket = connect({ ...address, ca: both, ...old, ALPNProtocols: ["h2"] }, () => {

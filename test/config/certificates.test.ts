@@ -1,4 +1,5 @@
-// Files of certificates are read at the start; what is wrong with one stops it with a line that names file and setting.
+// Certificate files are read at the start. A wrong one stops the start with a message that names
+// file and setting.
 import { join } from "node:path";
 import pino from "pino";
 import t from "tap";
@@ -22,7 +23,7 @@ const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" |
   tlsKey: file(tlsKey),
 });
 
-/** The certificates as they are at the start. */
+/** Reads the certificates as at a start. */
 function readCertificates(config: Parameters<typeof followCertificates>[0], names?: typeof HTTP_CERTIFICATES) {
   const stopping = new AbortController();
   try {
@@ -34,7 +35,7 @@ function readCertificates(config: Parameters<typeof followCertificates>[0], name
   }
 }
 
-t.test("no certificate, an authority's, one with its key, or both", async (t) => {
+t.test("accepts no certificate, an authority's, one with its key, or both", async (t) => {
   t.same(readCertificates(settings()), { ca: undefined, cert: undefined, key: undefined });
   t.same(readCertificates(settings("ca.pem")), { ca: authority.cert, cert: undefined, key: undefined });
   t.same(readCertificates(settings("", "own.pem", "own.key")), { ca: undefined, ...own });
@@ -56,12 +57,12 @@ const wrong: [why: string, given: ReturnType<typeof settings>, message: RegExp][
 ];
 
 for (const [why, given, message] of wrong) {
-  t.test(why, async (t) => {
+  t.test(`refuses: ${why}`, async (t) => {
     t.throws(() => readCertificates(given), { name: "ConfigError", message });
   });
 }
 
-t.test("the certificate of the HTTP port has settings of its own", async (t) => {
+t.test("the certificate of the HTTP port has its own settings", async (t) => {
   const files = { httpTlsCert: file("own.pem"), httpTlsKey: file("own.key"), tlsCa: file("none.pem") };
   t.same(readCertificates(files, HTTP_CERTIFICATES), { ca: undefined, ...own });
   const mutual = { ...files, httpTlsClientCa: file("ca.pem") };
@@ -76,7 +77,7 @@ t.test("the certificate of the HTTP port has settings of its own", async (t) => 
   });
 });
 
-t.test("a configuration file names certificates relative to itself", async (t) => {
+t.test("paths of certificates are relative to the configuration file", async (t) => {
   const data = t.testdir({
     "portico.json":
       '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "http.pem"}',

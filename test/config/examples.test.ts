@@ -1,11 +1,11 @@
-// Whatever the message of a refused setting names as an example, or as a bound, is accepted.
+// Each example and each bound in the message of a refused setting is accepted.
 import t from "tap";
 import { SETTINGS } from "../../src/config/config.js";
 
-/** What no setting takes that checks its text. */
+/** A text that every setting refuses if it checks its text. */
 const REFUSED = "\u0000 ?";
 
-/** The words that a message offers: after "such as", between "from" and "to", and of a list of words. */
+/** The values in a message: after "such as", between "from" and "to", and in a list of words. */
 function offeredBy(message: string): string[] {
   const [, examples = ""] = /such as (.*?)(?: \(|$)/.exec(message) ?? [];
   const [, from, to] = /from (\S+) to (\S+?)(?:,| bytes|$)/.exec(message) ?? [];
@@ -30,6 +30,6 @@ for (const [name, { parse }] of Object.entries(SETTINGS)) {
   });
 }
 
-t.test("messages offer something", async (t) => {
+t.test("messages contain examples and bounds", async (t) => {
   t.ok(offered > 40, `${offered}`);
 });

@@ -1,4 +1,5 @@
-// A setting comes from the flag, else the variable, else the configuration file, else the default.
+// A setting comes from the flag, or else the variable, the configuration file or the default, in
+// this order.
 import { join } from "node:path";
 import t from "tap";
 import { loadConfig } from "../../src/config/config.js";
@@ -6,7 +7,7 @@ import { loadConfig } from "../../src/config/config.js";
 const data = t.testdir({ "portico.json": JSON.stringify({ callTime: "3s", http: "127.0.0.1:3" }) });
 const base = { PORTICO_DATA: data };
 
-t.test("a setting has its default where nothing sets it", async (t) => {
+t.test("a setting that is not set has its default", async (t) => {
   const config = loadConfig({}, { PORTICO_DATA: t.testdir() });
   t.same(config.http, { host: "127.0.0.1", port: 8080 });
   t.same(config.grpc, { host: "127.0.0.1", port: 8081 });
@@ -17,15 +18,15 @@ t.test("a setting has its default where nothing sets it", async (t) => {
   t.equal(config.adminPassword, undefined);
 });
 
-t.test("the configuration file counts before the default", async (t) => {
+t.test("the configuration file takes precedence over the default", async (t) => {
   t.equal(loadConfig({}, base).callTime, 3_000);
 });
 
-t.test("the variable counts before the configuration file", async (t) => {
+t.test("the variable takes precedence over the configuration file", async (t) => {
   t.equal(loadConfig({}, { ...base, PORTICO_CALL_TIME: "2s" }).callTime, 2_000);
 });
 
-t.test("the flag counts before the variable", async (t) => {
+t.test("the flag takes precedence over the variable", async (t) => {
   const config = loadConfig({ http: "127.0.0.1:1" }, { ...base, PORTICO_HTTP: "127.0.0.1:2" });
   t.equal(config.http.port, 1);
 });
@@ -34,13 +35,13 @@ t.test("an empty variable sets nothing", async (t) => {
   t.equal(loadConfig({}, { ...base, PORTICO_HTTP: "" }).http.port, 3);
 });
 
-t.test("the data folder is under the XDG data home", async (t) => {
+t.test("by default the data folder is in the XDG data home", async (t) => {
   const home = t.testdir();
   t.equal(loadConfig({}, { XDG_DATA_HOME: home }).data, join(home, "portico"));
   t.equal(loadConfig({}, { HOME: home }).data, join(home, ".local", "share", "portico"));
 });
 
-t.test("a configuration file may name the data folder, relative to itself", async (t) => {
+t.test("a configuration file may name the data folder, by a path relative to the file", async (t) => {
   const folder = t.testdir({ "named.json": '{"data": "state"}', "absolute.json": '{"data": "/var/lib/portico"}' });
   const config = join(folder, "named.json");
   t.equal(loadConfig({ config }, {}).data, join(folder, "state"));

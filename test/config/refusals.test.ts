@@ -1,4 +1,4 @@
-// A wrong setting stops the start with one line that names it and says what would be right.
+// A wrong setting stops the start with one line that names the setting and what is accepted.
 import { join } from "node:path";
 import t from "tap";
 import { ConfigError, loadConfig } from "../../src/config/config.js";
@@ -107,7 +107,7 @@ t.test("a configuration file cannot name another one", async (t) => {
   t.throws(() => loadConfig({ config }, {}), error);
 });
 
-t.test("a configuration file that is missing stops the start", async (t) => {
+t.test("a missing configuration file stops the start", async (t) => {
   const missing = join(t.testdir(), "none.json");
   t.throws(
     () => loadConfig({ config: missing }, {}),
@@ -115,7 +115,7 @@ t.test("a configuration file that is missing stops the start", async (t) => {
   );
 });
 
-t.test("services join by configuration, with one target or several, and files beside it", async (t) => {
+t.test("configured services have one or several targets, and files relative to the configuration file", async (t) => {
   const services = [
     { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb", identity: true },
     { name: "b", target: ["grpcs://h:1", "[::1]:2", "unix:/b.sock"] },

@@ -1,4 +1,4 @@
-// Which client addresses are trusted proxies, as PORTICO_TRUSTED_PROXIES names them.
+// Which client addresses are trusted proxies according to PORTICO_TRUSTED_PROXIES.
 import t from "tap";
 import { loadConfig } from "../../src/config/config.js";
 
@@ -8,11 +8,11 @@ const proxies = (value?: string) => {
 };
 
 const cases: [setting: string | undefined, address: string, trusted: boolean][] = [
-  [undefined, "127.0.0.1", false], // by default nobody is trusted, this machine neither
+  [undefined, "127.0.0.1", false], // by default no address is trusted, not even loopback
   ["none", "127.0.0.1", false],
   ["192.0.2.7", "192.0.2.7", true],
   ["192.0.2.7", "192.0.2.8", false],
-  ["192.0.2.7", "::ffff:192.0.2.7", true], // a dual-stack socket gives IPv4-mapped addresses
+  ["192.0.2.7", "::ffff:192.0.2.7", true], // a dual-stack socket has IPv4-mapped addresses
   ["10.0.0.0/8", "10.255.255.255", true],
   ["10.0.0.0/8", "11.0.0.0", false],
   ["10.1.2.3/8", "10.9.9.9", true], // bits after the prefix do not count

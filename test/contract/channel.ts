@@ -1,4 +1,4 @@
-/** What every kind of channel must do, with the server at its other end. */
+/** The guarantees of every kind of channel, with the server at its other end. */
 import type { Test } from "tap";
 import { Code } from "../../src/errors.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -15,11 +15,11 @@ export { MAX_BODY } from "./channel/calls.js";
 
 export interface Opened {
   readonly channel: Channel;
-  /** Ends the server at once, as a crash would. */
+  /** Ends the server at once, like a crash. */
   kill(): void;
 }
 
-/** Serves a service and gives a channel to it; both are closed by `t.teardown`. */
+/** Serves a service and returns a channel to it; both are closed by `t.teardown`. */
 export type OpenChannel = (t: Test, service: Service) => Promise<Opened>;
 
 export function channelContract(t: Test, open: OpenChannel): void {

@@ -1,6 +1,7 @@
 /**
- * What every dialect owes its callers and the rules, as one suite: decision, namespace, revocation in mid-stream, deadlines,
- * cancellation, limits, back-pressure, mapping of errors, unknown fields and compression. A dialect passes it over a real socket.
+ * The guarantees of every dialect for its callers, as one suite: decision, namespace, revocation of
+ * open streams, deadlines, cancellation, limits, back-pressure, mapping of errors, unknown fields
+ * and compression. A dialect passes the suite over a real socket.
  */
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Test } from "tap";
@@ -12,19 +13,19 @@ import { inTime, until } from "../support/until.js";
 export interface Asked {
   /** gRPC path of the endpoint, `/probe.Probe/Tell`. */
   readonly path: string;
-  /** As an object, or already as it is encoded. */
+  /** As an object, or already encoded. */
   readonly message: object | Buffer;
   readonly token?: string;
   readonly namespace?: string;
   readonly timeoutMs?: number;
-  /** Whether the message is compressed by gzip, and the answer is to be. */
+  /** Whether the message is compressed by gzip, and the response shall be. */
   readonly gzip?: boolean;
 }
 
-/** What has come so far of a response. */
+/** The part of a response that has arrived so far. */
 export interface Heard {
   readonly messages: readonly unknown[];
-  /** How the call has ended; undefined while it has not. */
+  /** How the call has ended; undefined while it is open. */
   readonly end: { readonly code: Code; readonly message: string; readonly details: readonly string[] } | undefined;
   /** Whether the first message was compressed. */
   readonly isCompressed: boolean;
@@ -33,9 +34,9 @@ export interface Heard {
 /** A call that is open, or has ended. */
 export interface OpenCall {
   readonly heard: () => Heard;
-  /** Reads no more. */
+  /** Stops reading. */
   pause(): void;
-  /** Breaks the call off. */
+  /** Cancels the call. */
   leave(): void;
 }
 
@@ -43,29 +44,31 @@ export interface OpenCall {
 export interface Conversation extends OpenCall {
   /** Sends a message. Resolves when the operating system has taken it. */
   send(message: object): Promise<void>;
-  /** Sends no more. */
+  /** Sends no more messages. */
   end(): void;
 }
 
 export interface DialectClient {
   readonly name: string;
-  /** Whether fields that the contract lacks are refused; else they reach the service as they are. */
+  /**
+   * Whether fields that the contract lacks are refused; otherwise they reach the service unchanged.
+   */
   readonly refusesUnknown: boolean;
   open(asked: Asked): OpenCall;
-  /** Opens a call of an endpoint that takes a stream; undefined where the dialect has none. */
+  /** Opens a call of an endpoint that receives a stream; undefined if the dialect has none. */
   readonly converse?: ((asked: Omit<Asked, "message" | "gzip">) => Conversation) | undefined;
-  /** A message with a field that the contract lacks, as it is encoded. */
+  /** An encoded message with a field that the contract lacks. */
   readonly unknown: Buffer;
-  /** What the code OWN_CODE of a service is for the client. */
+  /** The code that the client gets for the service's code OWN_CODE. */
   readonly ownCode: Code;
 }
 
-/** A code that google.rpc.Code does not have, as OpenFGA has them. */
+/** A code that google.rpc.Code does not have; OpenFGA uses such codes. */
 export const OWN_CODE = Number(2_027) as Code;
 
 const DENIED = { scope: "<public>", access: "DENIED", priority: 20 };
 
-/** The options with which the scene of the suite is made. */
+/** The options for the scene of the suite. */
 export const SCENE = { flags: { maxBody: "65536" }, bound: true };
 
 async function ended(call: OpenCall): Promise<Heard & { readonly end: NonNullable<Heard["end"]> }> {
@@ -86,95 +89,95 @@ const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
 
 const casesOf = ({ admin }: Scene): readonly Case[] => [
   {
-    title: "a call without a token, where the rules admit everyone",
+    title: "a call without a token succeeds if the rules admit everyone",
     asked: { path: "/probe.Probe/Call", message: { text: "a" } },
     code: Code.OK,
     response: { text: "a" },
   },
   {
-    title: "a caller",
+    title: "the service learns the caller and the namespace",
     asked: { path: "/probe.Probe/Tell", message: {}, token: admin },
     code: Code.OK,
     response: { caller: "admin", namespace: "default" },
   },
   {
-    title: "a token that belongs to no caller",
+    title: "a token that belongs to no caller counts as no token",
     asked: { path: "/probe.Probe/Tell", message: {}, token: "nonsense" },
     code: Code.OK,
     response: { caller: "" },
   },
   {
-    title: "a namespace",
+    title: "the rules of the requested namespace decide",
     asked: { path: "/probe.Probe/Tell", message: {}, namespace: "elsewhere" },
     code: Code.UNAUTHENTICATED,
     message: /Unauthorized call made to probe:Probe.Tell/,
   },
   {
-    title: "a namespace that is none",
+    title: "a malformed namespace is refused",
     asked: { path: "/probe.Probe/Tell", message: {}, namespace: "Not One" },
     code: Code.INVALID_ARGUMENT,
     message: /Platform-Namespace/,
   },
   {
-    title: "a rule that denies nobody in particular",
+    title: "a rule refuses a call without a token as unauthorized",
     asked: { path: "/probe.Closed/Call", message: {} },
     code: Code.UNAUTHENTICATED,
     message: /Unauthorized call made to probe:Closed.Call/,
   },
   {
-    title: "a rule that denies a caller",
+    title: "a rule refuses a caller as forbidden",
     asked: { path: "/probe.Closed/Call", message: {}, token: admin },
     code: Code.PERMISSION_DENIED,
     message: /Forbidden call made to probe:Closed.Call by admin/,
   },
   {
-    title: "a stream that a rule denies",
+    title: "a rule refuses a stream",
     asked: { path: "/feed.Feed/Broken", message: {} },
     code: Code.UNAUTHENTICATED,
     message: /Unauthorized call made to feed:Feed.Broken/,
   },
   {
-    title: "an error of the service",
+    title: "an error of the service is passed on",
     asked: { path: "/probe.Probe/Fail", message: { code: 5, message: "none here" } },
     code: Code.NOT_FOUND,
     message: /^none here$/,
   },
   {
-    title: "a message in Unicode",
+    title: "an error's message may contain any Unicode characters",
     asked: { path: "/probe.Probe/Fail", message: { code: 9, message: "ä ☺ 100 %" } },
     code: Code.FAILED_PRECONDITION,
     message: /^ä ☺ 100 %$/,
   },
   {
-    title: "a deadline",
+    title: "a call ends at its deadline",
     asked: { path: "/probe.Probe/Hang", message: {}, timeoutMs: 50 },
     code: Code.DEADLINE_EXCEEDED,
   },
   {
-    title: "a deadline of a stream",
+    title: "a stream ends at its deadline",
     asked: { path: "/feed.Feed/Count", message: { messages: "1", hang: true }, timeoutMs: 300 },
     code: Code.DEADLINE_EXCEEDED,
   },
   {
-    title: "bytes of the service that are no message, or are passed",
+    title: "a repeated field is passed to the service and back",
     asked: { path: "/probe.Probe/Call", message: { words: ["a", "b"] } },
     code: Code.OK,
     response: { words: ["a", "b"] },
   },
   {
-    title: "a message that is too large",
+    title: "a message that is too large is refused",
     asked: { path: "/probe.Probe/Call", message: { text: "a".repeat(70_000) } },
     code: Code.RESOURCE_EXHAUSTED,
     message: /larger than/,
   },
   {
-    title: "a stream of several messages",
+    title: "a stream has several messages",
     asked: { path: "/feed.Feed/Count", message: { messages: "3" } },
     code: Code.OK,
     response: { number: "1" },
   },
   {
-    title: "a stream that fails",
+    title: "a stream that fails has the messages before the error",
     asked: { path: "/feed.Feed/Count", message: { messages: "1", code: 10 } },
     code: Code.ABORTED,
     response: { number: "1" },
@@ -193,7 +196,7 @@ export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
         if (response !== undefined) t.match(messages[0], response);
       });
     }
-    t.test("details of an error are passed", async (t) => {
+    t.test("details of an error are passed on", async (t) => {
       const message = { code: 8, message: "later", detailType: RETRY_INFO, detailValue: "CgIIAw==" };
       const { end } = await ended(client.open({ path: "/probe.Probe/Fail", message }));
       t.match(end.details[0], /google\.rpc\.RetryInfo/);
@@ -202,7 +205,7 @@ export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
       ["a call", "/probe.Probe/Fail", { code: OWN_CODE, message: "no such tuple", detailType: RETRY_INFO }],
       ["a stream", "/feed.Feed/Count", { messages: "1", code: OWN_CODE }],
     ] as const) {
-      t.test(`a code of the service's own ends ${shape}, with message and details`, async (t) => {
+      t.test(`a code that the service defines ends ${shape}, with message and details`, async (t) => {
         const { end, messages } = await ended(client.open({ path, message }));
         t.equal(end.code, client.ownCode, end.message);
         if (shape === "a stream") t.match(messages, [{ number: "1" }]);
@@ -228,7 +231,7 @@ async function prepare(it: Scene): Promise<void> {
 function streams(t: Test, it: Scene, client: DialectClient): void {
   const endless: Asked = { path: "/feed.Feed/Count", message: { messages: "1", hang: true } };
 
-  t.test("a stream ends when the rule that admitted it is gone", async (t) => {
+  t.test("a stream ends when the rule that admitted it is deleted", async (t) => {
     const call = client.open(endless);
     await until(() => call.heard().messages.length === 1);
     await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Count" });
@@ -239,7 +242,7 @@ function streams(t: Test, it: Scene, client: DialectClient): void {
     await until(() => it.feed.open === 0);
   });
 
-  t.test("the service hears of a client that leaves", async (t) => {
+  t.test("the service is notified of a client that leaves", async (t) => {
     const call = client.open(endless);
     await until(() => call.heard().messages.length === 1);
     t.equal(it.feed.open, 1);
@@ -268,14 +271,14 @@ function streams(t: Test, it: Scene, client: DialectClient): void {
 
 /** Bytes that may be on their way to a service that does not read. */
 const MAX_UNREAD = 48 * 2 ** 20;
-/** After so long, in milliseconds, a message that is not taken waits for the service. */
+/** A message that is not taken for this time waits for the service, in milliseconds. */
 const PAUSE_MS = 1_000;
 
-/** Endpoints to which the client sends a stream, one answer or a stream coming back. */
+/** Endpoints that receive a stream, and respond with one message or a stream. */
 function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["converse"]>): void {
   const chat = { path: "/feed.Feed/Chat" };
 
-  t.test("a stream of messages has one answer", async (t) => {
+  t.test("a stream of messages has one response", async (t) => {
     const call = converse({ path: "/feed.Feed/Collect" });
     for (const number of ["1", "2", "3"]) void call.send({ number });
     call.end();
@@ -284,7 +287,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ count: "3", total: "6" }]);
   });
 
-  t.test("a stream without messages has its answer, too", async (t) => {
+  t.test("a stream without messages has its response, too", async (t) => {
     const call = converse({ path: "/feed.Feed/Collect" });
     call.end();
     const { end, messages } = await ended(call);
@@ -292,7 +295,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ count: "0" }]);
   });
 
-  t.test("both sides talk in turn", async (t) => {
+  t.test("both sides send messages in turn", async (t) => {
     const call = converse(chat);
     for (const number of ["1", "2", "3"]) {
       void call.send({ number });
@@ -304,7 +307,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ number: "1" }, { number: "2" }, { number: "3" }]);
   });
 
-  t.test("a conversation ends when the rule that admitted it is gone", async (t) => {
+  t.test("a conversation ends when the rule that admitted it is deleted", async (t) => {
     const call = converse(chat);
     void call.send({ number: "1" });
     await until(() => call.heard().messages.length === 1);
@@ -316,7 +319,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     await until(() => it.feed.open === 0);
   });
 
-  t.test("a rule that is gone before the first message refuses it", async (t) => {
+  t.test("a conversation whose rule is deleted before the first message is refused", async (t) => {
     const resource = "service:feed:Feed.Chat";
     it.decided.length = 0;
     const call = converse(chat);
@@ -329,14 +332,14 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.same(messages, []);
   });
 
-  t.test("the deadline of a conversation", async (t) => {
+  t.test("a conversation ends at its deadline", async (t) => {
     const call = converse({ ...chat, timeoutMs: 300 });
     void call.send({ number: "1" });
     t.equal((await ended(call)).end.code, Code.DEADLINE_EXCEEDED);
     await until(() => it.feed.open === 0);
   });
 
-  t.test("the service hears of a client that leaves a conversation", async (t) => {
+  t.test("the service is notified of a client that leaves a conversation", async (t) => {
     const call = converse(chat);
     void call.send({ number: "1" });
     await until(() => call.heard().messages.length === 1);
@@ -354,7 +357,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
       isTaken = await Promise.race([call.send({ padding }).then(() => true), pause]);
     }
     t.ok(taken < MAX_UNREAD, `${taken} bytes`);
-    // A rule ends also a call in which nothing moves.
+    // A rule also ends a call in which no message moves.
     await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Stall" });
     await inTime(it.feed.idle(), "the end of the call at the service");
     await deleteRule(it, "revoked");
@@ -371,7 +374,7 @@ function unknownFields(t: Test, client: DialectClient): void {
 }
 
 function compression(t: Test, client: DialectClient): void {
-  t.test("a compressed message, and a compressed answer", async (t) => {
+  t.test("a compressed message has a compressed response", async (t) => {
     const text = "a".repeat(10_000);
     const { end, messages, isCompressed } = await ended(
       client.open({ path: "/probe.Probe/Call", message: { text }, gzip: true }),
@@ -380,7 +383,7 @@ function compression(t: Test, client: DialectClient): void {
     t.match(messages[0], { text });
     t.ok(isCompressed);
   });
-  t.test("a message that is too large when it is decompressed", async (t) => {
+  t.test("a message that is too large after decompression is refused", async (t) => {
     const { end } = await ended(
       client.open({ path: "/probe.Probe/Call", message: { text: "a".repeat(1_000_000) }, gzip: true }),
     );

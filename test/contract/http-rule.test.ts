@@ -1,4 +1,4 @@
-// The annotation `google.api.http` of a method: its bindings, and what is wrong with those that are left out.
+// The annotation `google.api.http` of a method: its bindings, and why others are left out.
 import { type DescField, type DescMethod, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -16,7 +16,10 @@ function methodOf(name: string, set: Uint8Array = descriptors): DescMethod {
   return method;
 }
 
-/** `PATCH /patch/{book.author.id} body book [book.author.id]`: the names of the fields in brackets are those found. */
+/**
+ * `PATCH /patch/{book.author.id} body book [book.author.id]`: the brackets have the names of the
+ * fields that were found.
+ */
 function shown(method: DescMethod, prefix?: string): string[] {
   const name = (field: DescField | "*") => (field === "*" ? "*" : field.name);
   return bindingsOf(method, prefix).bindings.map(({ httpMethod, template, variables, body, responseBody }) =>
@@ -33,7 +36,7 @@ t.test("a method without the annotation has no bindings", async (t) => {
   t.strictSame(bindingsOf(methodOf("Plain")), { bindings: [], problems: [] });
 });
 
-t.test("a method has the binding of its annotation, and the additional ones", async (t) => {
+t.test("a method has the binding of its annotation, and the additional bindings", async (t) => {
   t.strictSame(shown(methodOf("Get")), ["GET /v1/{name=shelves/*} [name]"]);
   t.strictSame(shown(methodOf("All")), [
     "PUT /put body *",
@@ -45,17 +48,17 @@ t.test("a method has the binding of its annotation, and the additional ones", as
   ]);
 });
 
-t.test("a prefix stands before each path", async (t) => {
+t.test("each path begins with the prefix", async (t) => {
   t.strictSame(shown(methodOf("Get"), "/api"), ["GET /api/v1/{name=shelves/*} [name]"]);
 });
 
-t.test("an annotation in several pieces is one, as of any message on the wire", async (t) => {
+t.test("several occurrences of an annotation are merged, as for any message field", async (t) => {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
   const file = set.file.find(({ name }) => name === "annotated.proto");
   const [, , all] = file?.service[0]?.method ?? [];
   const unknown = all?.options?.$unknown;
   if (unknown === undefined) throw new Error("no annotation");
-  // An additional binding with `get: "/more"`, in wire bytes with their length.
+  // An additional binding with `get: "/more"`, encoded with its length.
   unknown.push({
     no: 72295728,
     wireType: 2,
@@ -65,7 +68,7 @@ t.test("an annotation in several pieces is one, as of any message on the wire", 
   t.ok(shown(methodOf("All", split)).includes("GET /more"));
 });
 
-t.test("a binding that cannot be is left out, with what is wrong; the others stay", async (t) => {
+t.test("an invalid binding is left out, with the reason; the others stay", async (t) => {
   const method = methodOf("Wrong");
   t.strictSame(shown(method), ["GET /fine"]);
   t.strictSame(bindingsOf(method).problems, [
@@ -87,7 +90,7 @@ t.test("a binding that cannot be is left out, with what is wrong; the others sta
   ]);
 });
 
-t.test("an annotation that is no HttpRule is told", async (t) => {
+t.test("an annotation that is no HttpRule is reported", async (t) => {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
   const [, get] = set.file.find(({ name }) => name === "annotated.proto")?.service[0]?.method ?? [];
   const unknown = get?.options?.$unknown?.[0];

@@ -1,4 +1,7 @@
-/** What claims must do on every store: a change waits for the leases of other authorities, each as long as it may run. */
+/**
+ * The guarantees of lease records on every store: a change waits for the leases of other
+ * authorities, each as long as it may run.
+ */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
@@ -8,10 +11,10 @@ import type { KeyValueStore } from "../../src/store/store.js";
 
 const LONG = 600;
 const SHORT = 40;
-/** What timers may come early. */
+/** How much too early a timer may fire. */
 const EARLY = 2;
 
-/** Makes the claims of one run of an authority. */
+/** Makes the lease records of one run of an authority. */
 export type MakeLeaseRecords = (
   store: KeyValueStore,
   rows: Collection,
@@ -21,7 +24,7 @@ export type MakeLeaseRecords = (
 interface Setting {
   readonly store: KeyValueStore;
   readonly rows: Collection;
-  /** Opens an authority's claims, as at its start. */
+  /** Opens an authority's lease records, as at its start. */
   open(leaseMs: number, faults?: Partial<Collection>): Promise<LeaseRecords>;
 }
 
@@ -33,23 +36,28 @@ export async function timeOf(act: Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** The shortest of some times, of which a busy machine may prolong most; ends with the first that is short enough. */
+/**
+ * The shortest of several measured times, because a busy computer may prolong most of them. Ends
+ * with the first one that is at most `enough`.
+ */
 async function shortest(enough: number, measure: () => Promise<number>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 20 && best >= enough; attempt++) best = Math.min(best, await measure());
   return best;
 }
 
-/** The revision of the change that is waited for; what it is does not matter where nobody reports. */
+/**
+ * The revision of the change that is waited for. Any value would do, because no guard reports here.
+ */
 const CHANGE = 1;
 
 const BEHAVIOURS: Record<string, Check> = {
-  "in a fresh installation, and for its own leases, nobody is waited for": async (t, { open }) => {
+  "in a fresh installation, and for its own leases, an authority waits for nobody": async (t, { open }) => {
     const claims = await open(100 * LONG);
     await claims.hold();
     t.ok((await timeOf(claims.settled(CHANGE))) < 50 * LONG);
   },
-  "an authority with a shorter lease waits for the longer span of the one before it": async (t, { open }) => {
+  "an authority with a shorter lease waits for the longer leases of the previous one": async (t, { open }) => {
     await (await open(LONG)).hold();
     const start = performance.now();
     const after = await open(SHORT);
@@ -68,7 +76,7 @@ const BEHAVIOURS: Record<string, Check> = {
     });
     t.ok(waited < 0.8 * LONG, `waited ${waited} ms`);
   },
-  "an authority killed while it waited leaves the wait to the next": async (t, { open }) => {
+  "after an authority was killed while it waited, the next one waits": async (t, { open }) => {
     await (await open(LONG)).hold();
     const start = performance.now();
     void (await open(SHORT)).settled(CHANGE);
@@ -76,7 +84,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await third.settled(CHANGE);
     t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);
   },
-  "while the claims cannot be read, a change waits": async (t, { open, rows }) => {
+  "a change waits while the lease records cannot be read": async (t, { open, rows }) => {
     let broken = false;
     const claims = await open(SHORT, {
       after: (...range) => (broken ? Promise.reject(new Error("gone")) : rows.after(...range)),
@@ -91,7 +99,7 @@ const BEHAVIOURS: Record<string, Check> = {
     broken = false;
     await waiting;
   },
-  "an authority whose claim is gone grants under a new one only": async (t, { open, rows }) => {
+  "an authority whose lease record was deleted grants leases only with a new one": async (t, { open, rows }) => {
     const first = await open(LONG);
     await first.hold();
     const [id] = await rows.keys();
@@ -103,7 +111,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const waited = await timeOf(second.settled(CHANGE));
     t.ok(waited >= leaseSpan(LONG) - EARLY, "and is waited for again");
   },
-  "where its new claim cannot be written, it grants nothing": async (t, { open, rows }) => {
+  "an authority that cannot write its lease record grants nothing": async (t, { open, rows }) => {
     let full = false;
     const first = await open(LONG, {
       create: (...entry) => (full ? Promise.reject(new Error("full")) : rows.create(...entry)),
@@ -115,19 +123,19 @@ const BEHAVIOURS: Record<string, Check> = {
     full = false;
     await t.resolves(first.hold());
   },
-  "an authority that withdraws leaves nothing where no lease runs": async (t, { open, rows }) => {
+  "an authority that withdraws leaves nothing to wait for if no lease runs": async (t, { open, rows }) => {
     const claims = await open(10 * LONG);
     await claims.hold();
     await claims.withdraw(0);
     t.same(await rows.keys(), []);
     await t.rejects(claims.hold(), { message: "The authority is shutting down" });
   },
-  "an authority that withdraws leaves what is left of its leases": async (t, { open, rows }) => {
+  "an authority that withdraws leaves only the rest of its leases to wait for": async (t, { open, rows }) => {
     const claims = await open(100 * LONG);
     await claims.hold();
     await claims.withdraw(LONG);
     t.equal((await rows.keys()).length, 1);
-    // The next authority waits from when it reads the rows, as it opens.
+    // The next authority waits from the moment at which it reads the records, when it opens.
     const waited = await timeOf(open(SHORT).then((next) => next.settled(CHANGE)));
     t.ok(waited >= LONG - EARLY && waited < 50 * LONG, `${waited} ms`);
   },

@@ -1,5 +1,6 @@
-// The syntax of path templates, and the values of their variables. Most cases show the behaviour that grpc-gateway
-// (internal/httprule), Envoy's transcoding library (http_template_test) and Vanguard (path_parser_test) test themselves with.
+// The syntax of path templates, and the values of their variables. Most cases are from the tests of
+// grpc-gateway (internal/httprule), Envoy's transcoding library (http_template_test) and Vanguard
+// (path_parser_test).
 import t from "tap";
 import { ONE, parsePathTemplate, REST, type Segment, shapeOf, valuesOf } from "../../src/contract/path-template.js";
 
@@ -19,7 +20,8 @@ const PARSED: readonly Parsed[] = [
   ["/a/{b=c/*}", ["a", "c", ONE], ["b 1 3 multi"]],
   ["/a/{b=c/*/d}", ["a", "c", ONE, "d"], ["b 1 4 multi"]],
   ["/a/{b=c}", ["a", "c"], ["b 1 2"]],
-  // Literals and * may follow **, though http.proto lets it only stand last, and Envoy refuses *: Firestore's API has it.
+  // Literals and * may follow **, because Firestore's API has that. By http.proto ** is only
+  // allowed at the end, and Envoy refuses *.
   ["/v1/{parent=documents/**}/{id}", ["v1", "documents", REST, ONE], ["parent 1 3 multi", "id 3 4"]],
   ["/a/**/foo/*", ["a", REST, "foo", ONE]],
   ["/a/{b=c/**}/d/e", ["a", "c", REST, "d", "e"], ["b 1 3 multi"]],
@@ -75,7 +77,7 @@ const REFUSED: readonly (readonly [why: RegExp, templates: readonly string[]])[]
   [/longer than 1024 characters/, [`/${"a".repeat(1024)}`]],
 ];
 
-t.test("a template that is none is refused with what is wrong", async (t) => {
+t.test("a malformed template is refused, with the reason", async (t) => {
   for (const [why, templates] of REFUSED) {
     for (const text of templates) t.throws(() => parsePathTemplate(text), { name: "SyntaxError", message: why }, text);
   }
@@ -85,10 +87,11 @@ type Valued = readonly [template: string, path: string, values: readonly string[
 
 const VALUED: readonly Valued[] = [
   ["/a/{x}/c", "/a/p%20q%2Fr/c", ["p q/r"]],
-  // A plus is no space in a path.
+  // A plus in a path is not a space.
   ["/a/{x}", "/a/p+q", ["p+q"]],
   ["/a/{x}", "/a/%E7%AC%AC", ["第"]],
-  // %2F keeps segments apart that are one value: as http.proto says, not as grpc-gateway's default for reserved characters.
+  // %2F stays encoded in a value of several segments, as in http.proto. grpc-gateway's default for
+  // reserved characters differs.
   ["/a/{x=p/*/q/*}/c", "/a/p/foo%20foo/q/bar%2Fbar/c", ["p/foo foo/q/bar%2Fbar"]],
   ["/a/{x=**}/c", "/a/p/foo%20foo/q/bar%2fbar/c", ["p/foo foo/q/bar%2fbar"]],
   [
@@ -109,13 +112,13 @@ const VALUED: readonly Valued[] = [
   ["/a/{x=**}", "/a/b/%ff", undefined],
 ];
 
-t.test("a variable has the text of its segments, decoded", async (t) => {
+t.test("a variable has the decoded text of its segments", async (t) => {
   for (const [text, path, values] of VALUED) {
     t.strictSame(valuesOf(parsePathTemplate(text), path.slice(1).split("/")), values, `${text} in ${path}`);
   }
 });
 
-t.test("templates of one shape match the same paths", async (t) => {
+t.test("templates with the same shape match the same paths", async (t) => {
   const shapes = ["/v1/{a}/x:go", "/v1/{b.c=*}/x:go", "/v1/*/%78:go"].map((text) => shapeOf(parsePathTemplate(text)));
   t.strictSame(shapes, ["/v1/*/x:go", "/v1/*/x:go", "/v1/*/x:go"]);
   t.equal(shapeOf(parsePathTemplate("/%2A/**/a%2Fb")), "/%2A/**/a%2Fb", "a literal is never taken for a wildcard");

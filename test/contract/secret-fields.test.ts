@@ -1,5 +1,5 @@
-// Each field of Portico's own contracts that sounds like a secret is kept out of logs (`debug_redact`), or is here with the
-// reason why it need not be.
+// Each field of Portico's own contracts whose name suggests a secret is kept out of logs
+// (`debug_redact`), or is listed here with the reason why it need not be.
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import t from "tap";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
@@ -53,7 +53,7 @@ for (const field of suspects) {
   );
 }
 
-t.test("each reason is of a field that there is", async (t) => {
+t.test("each reason belongs to an existing field", async (t) => {
   const open = suspects.filter((field) => !isSecret(field)).map(nameOf);
   for (const end of Object.keys(NO_SECRETS))
     t.ok(

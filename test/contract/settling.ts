@@ -1,6 +1,7 @@
 /**
- * What several authorities on one store promise together: a deleted rule grants nothing once its deletion is acknowledged,
- * at no guard of any authority, whatever happens to the others. Guards are scripted; each engine of a shared store runs this.
+ * The guarantees of several authorities on one store: when the deletion of a rule is acknowledged,
+ * no guard of any authority grants by it any more, whatever happens to the other authorities.
+ * Guards are scripted; the tests run on each engine of a shared store.
  */
 
 import { mkdirSync } from "node:fs";
@@ -23,7 +24,7 @@ import { ScriptedGuard, type ScriptedGuardOptions } from "../services/auth/scrip
 import { deferred } from "../support/deferred.js";
 import { inTime, until } from "../support/until.js";
 
-/** Long enough that a busy machine does not reach its end by chance. */
+/** Long enough that a busy computer does not reach its end by chance. */
 const LONG = 20_000;
 const SHORT = 1_500;
 const RULE = "may";
@@ -39,7 +40,7 @@ interface Member extends Open {
   guard(options?: Pick<ScriptedGuardOptions, "restrictions">): ScriptedGuard;
 }
 
-/** The authorities on one store, and the guards of all. */
+/** The authorities on one store, and all their guards. */
 export class Members {
   readonly guards: ScriptedGuard[] = [];
   readonly #t: Test;
@@ -101,7 +102,10 @@ export class Members {
     });
   }
 
-  /** Deletes the rule. When that is acknowledged, no guard may grant by it. Gives how long it took, in milliseconds. */
+  /**
+   * Deletes the rule, and checks that no guard grants by it after the acknowledgement. Returns the
+   * duration in milliseconds.
+   */
   async revoke(at: Member): Promise<number> {
     let start = 0;
     const remove = () => {
@@ -117,7 +121,7 @@ export class Members {
 
 type Check = (t: Test, members: Members) => Promise<void>;
 
-/** The authority does nothing further from the n-th of these steps on. Resolves when it has come there. */
+/** Stops the authority for good at the next step with this name. Resolves when it is reached. */
 function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
   const reached = deferred();
   const never = deferred();
@@ -132,7 +136,7 @@ function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
   return inTime(reached.promise, `the authority comes to the step "${wanted}"`);
 }
 
-/** Holds the authority up at the next such step until `goOn`. */
+/** Stops the authority at the next step with this name, until `goOn` is called. */
 function pauseAt(store: FaultyStore, wanted: string): { readonly reached: Promise<void>; goOn(): void } {
   const reached = deferred();
   const resumed = deferred();
@@ -173,14 +177,14 @@ const BEHAVIOURS: Record<string, Check> = {
       await members.grant(member);
     }
   },
-  "where no hint arrives, it is acknowledged all the same": async (t, members) => {
+  "a deletion is acknowledged even if no notification arrives": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const { store } of all) store.isDeaf = true;
     for (const member of all) member.guard();
     await members.grant(all[1]!);
     t.ok((await members.revoke(all[0]!)) < LONG / 2);
   },
-  "a guard of another authority that does not respond is waited for until its lease has run out": async (t, members) => {
+  "a deletion waits for a silent guard of another authority until its lease has expired": async (t, members) => {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = there.guard();
     await members.grant(here);
@@ -190,7 +194,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await until(() => said() !== undefined, { what: () => `a guard is named; logged: ${JSON.stringify(there.said)}` });
     t.match(said(), { guard: "gateway" }, "its authority names it");
   },
-  "a lease of another authority counts with its own length": async (t, members) => {
+  "a deletion waits for a lease of another authority for that lease's own length": async (t, members) => {
     const [short, long] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: 3 * SHORT })];
     const guard = long.guard();
     await members.grant(short);
@@ -198,7 +202,7 @@ const BEHAVIOURS: Record<string, Check> = {
     guard.stuck = true;
     t.ok((await members.revoke(short)) > 1.5 * SHORT);
   },
-  "an authority whose database is cut off": async (t, members) => {
+  "an authority that cannot reach its database stops granting, and recovers by itself": async (t, members) => {
     const [here, cut] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = cut.guard();
     await members.grant(here);
@@ -215,7 +219,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(said()[1], /^the store responds again, after \d+ s/, "and comes back by itself");
     t.notOk(guard.rules.has(RULE));
   },
-  "an authority that reads from a server which was replaced grants nothing": async (t, members) => {
+  "an authority that reads from a replaced database server grants nothing": async (t, members) => {
     const [here, behind] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     behind.guard();
     await members.grant(here);
@@ -230,31 +234,34 @@ const BEHAVIOURS: Record<string, Check> = {
     behind.store.reconnect();
     await until(() => late.decides, { what: () => `the guard decides again: ${late.status}` });
   },
-  "a pong whose claim was renewed only after a change names the change": async (t, members) => {
+  "a pong has the revision of a change that was made before its lease record was renewed": async (t, members) => {
     const [here, other] = [await members.add(), await members.add()];
     const guard = other.guard();
     await members.grant(here);
     await guard.silence();
     guard.forgetLease();
-    // It hears of the change by nothing but its own reading of the log.
+    // It can learn of the change only by its own reading of the log.
     other.store.isDeaf = true;
     const { reached, goOn } = pauseAt(other.store, "before commit claims");
     guard.ping();
     await reached;
-    // Without a claim nobody waits for it.
+    // Without a lease record no authority waits for it.
     await collectionOf(here.store, "grantors").delete(await collectionOf(here.store, "grantors").keys());
     await members.revoke(here);
     goOn();
     await until(() => guard.leased.size > 0, { what: () => `the guard gets a lease: ${guard.status}` });
     t.notOk(guard.leased.has(RULE));
   },
-  "a restriction that a guard of another authority does not understand": async (t, members) => {
+  "a restriction is refused while a guard of another authority does not understand it": async (t, members) => {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const old = there.guard({ restrictions: [] });
     await until(() => old.decides, { what: () => `the guard decides: ${old.status}` });
     const request = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
     const limit = () => again(() => here.call(KeysService.create, request, members.token));
-    /** Tries again while a guard is said not to understand it: a guard that has left is told of for a moment more. */
+    /**
+     * Tries again while an error says that a guard does not understand it. A guard that has left is
+     * reported for a moment more.
+     */
     const create = async (): Promise<void> => {
       for (let isRefused = true; isRefused; ) {
         isRefused = await limit().then(
@@ -267,7 +274,7 @@ const BEHAVIOURS: Record<string, Check> = {
       }
     };
     await t.rejects(limit(), { code: Code.FAILED_PRECONDITION, message: /: gateway at the authority authority-2\./ });
-    // It gets its lease after the question: its authority tells of it only then.
+    // It gets its lease after the question: its authority reports it only then.
     old.leave();
     const { reached, goOn } = pauseAt(here.store, "before commit log");
     const creating = create();
@@ -282,7 +289,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const understanding = there.guard();
     await until(() => understanding.decides, { what: () => `another guard decides: ${understanding.status}` });
   },
-  "each authority knows how many there are": async (t, members) => {
+  "each authority knows the number of authorities": async (t, members) => {
     const all = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT }), await members.add()];
     const know = (some: readonly Member[], count: number) =>
       until(() => some.every(({ authority }) => authority.count() === count), {
@@ -304,11 +311,12 @@ const BEHAVIOURS: Record<string, Check> = {
     await stopping.close();
     t.ok((await members.revoke(here)) < LONG / 2);
   },
-  "an authority that has another history than the store": async (t, members) => {
+  "an authority with another history than the store's grants nothing": async (t, members) => {
     const [here, other] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = other.guard();
     await members.grant(here);
-    // The newest entry is lost in a failover, and another one takes its place: `other` has folded in the lost one.
+    // The newest entry is lost in a failover, and another one takes its place: `other` has applied
+    // the lost one.
     const log = collectionOf(here.store, "log");
     const [last, text] = (await log.after("", 1e6)).at(-1)!;
     await here.close();
@@ -330,7 +338,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.notOk(late.decides || guard.decides, "and grants nothing, until it is started again");
     t.equal(said().length, 1, "says so once");
   },
-  "of two authorities that are handed one refresh token, one trades it": async (t, members) => {
+  "if two authorities get the same refresh token, only one accepts it": async (t, members) => {
     const [here, other] = [await members.add(), await members.add()];
     for (let round = 0; round < 5; round++) {
       const { refreshToken } = await here.call(AuthService.login, {
@@ -348,7 +356,7 @@ const BEHAVIOURS: Record<string, Check> = {
       );
     }
   },
-  "changes made at all authorities at once hold at all of them": async (t, members) => {
+  "changes made at all authorities at once are applied at all of them": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const member of all) for (let guard = 0; guard < 3; guard++) member.guard();
     const rule = (id: string) => ({ id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 });
@@ -372,7 +380,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(lists[1], lists[0]);
     t.same(lists[2], lists[0]);
   },
-  "the time of all is that of the clock that is ahead": async (_t, members) => {
+  "all authorities use the time of the clock that is ahead": async (_t, members) => {
     const ahead = 30_000;
     await members.add({ leaseMs: SHORT, clock: () => Date.now() + ahead });
     const behind = await members.add({ leaseMs: SHORT });
@@ -385,21 +393,24 @@ const BEHAVIOURS: Record<string, Check> = {
   },
 };
 
-/** Where an authority can be killed, or stopped, as it grants a lease; and as it makes a change. */
+/**
+ * The steps at which an authority can be killed or stopped, while it grants a lease and while it
+ * makes a change.
+ */
 const STEPS = {
   ping: ["before commit claims", "after commit claims", "before range log", "after range log"],
   change: ["before commit log", "after commit log", "before range claims", "after range claims"],
 };
 
 for (const step of STEPS.ping) {
-  BEHAVIOURS[`an authority killed ${step}, as it grants a lease, is waited for once`] = async (t, members) => {
+  BEHAVIOURS[`an authority killed ${step}, while it grants a lease, is waited for once`] = async (t, members) => {
     const [here, dead] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     dead.guard();
     await members.grant(here);
     await killAt(dead.store, step, t);
     await members.revoke(here);
     const later: number[] = [];
-    // Where the machine holds the process up, one of them takes long all the same.
+    // If the computer delays the process, one of them may still take long.
     for (let change = 0; change < 5 && Math.min(...later) >= SHORT; change++) {
       await members.grant(here, []);
       later.push(await members.revoke(here));
@@ -407,31 +418,29 @@ for (const step of STEPS.ping) {
     t.ok(Math.min(...later) < SHORT, "a later change does not wait for it");
     await until(async () => (await collectionOf(here.store, "grantors").keys()).length <= 2);
   };
-  BEHAVIOURS[`an authority stopped ${step}, and going on after the change, grants nothing by it`] = async (
-    t,
-    members,
-  ) => {
-    const [here, stopped] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
-    const guard = stopped.guard();
-    await members.grant(here);
-    await guard.silence();
-    const { reached, goOn } = pauseAt(stopped.store, step);
-    guard.ping();
-    await reached;
-    // Nothing else tells the guard of the deletion.
-    guard.stuck = true;
-    await members.revoke(here);
-    goOn();
-    const end = performance.now() + SHORT;
-    while (performance.now() < end) {
-      if (guard.grants(RULE)) t.fail("the guard grants by a deleted rule");
-      await sleep(5);
-    }
-  };
+  BEHAVIOURS[`an authority stopped ${step}, and resumed after a change, grants nothing that the change removed`] =
+    async (t, members) => {
+      const [here, stopped] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
+      const guard = stopped.guard();
+      await members.grant(here);
+      await guard.silence();
+      const { reached, goOn } = pauseAt(stopped.store, step);
+      guard.ping();
+      await reached;
+      // Nothing else informs the guard of the deletion.
+      guard.stuck = true;
+      await members.revoke(here);
+      goOn();
+      const end = performance.now() + SHORT;
+      while (performance.now() < end) {
+        if (guard.grants(RULE)) t.fail("the guard grants by a deleted rule");
+        await sleep(5);
+      }
+    };
 }
 
 for (const step of STEPS.change) {
-  BEHAVIOURS[`an authority killed ${step}, as it makes a change, leaves the others as they were`] = async (
+  BEHAVIOURS[`an authority killed ${step}, while it makes a change, does not affect the others`] = async (
     t,
     members,
   ) => {
@@ -453,8 +462,9 @@ for (const step of STEPS.change) {
 }
 
 /**
- * @param openStore gives what opens one shared store, which is empty, once for each authority
- * @param options `allSteps: false` kills and stops authorities at the first step of each kind only
+ * @param openStore returns a function that opens one shared store, empty at first, once for each
+ * authority
+ * @param options `allSteps: false` kills and stops authorities only at the first step of each kind
  */
 export function settlingContract(
   t: Test,

@@ -1,4 +1,7 @@
-/** What three authorities on one store do where the clock of one of their machines, or the store's, is wrong: they go on. */
+/**
+ * Three authorities on one store continue if the clock of one of their computers, or of the
+ * store's, is wrong.
+ */
 
 import pino from "pino";
 import type { Test } from "tap";
@@ -9,7 +12,7 @@ import { until } from "../support/until.js";
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
 
-/** An authority, and how wrong the clock of its machine is. */
+/** An authority, and how wrong the clock of its computer is. */
 interface Member extends Open {
   off: number;
   readonly said: string[];
@@ -17,9 +20,9 @@ interface Member extends Open {
 
 interface Fault {
   readonly title: string;
-  /** By how much the clock of one is wrong, in milliseconds. */
+  /** By how much the clock of one authority is wrong, in milliseconds. */
   readonly off: number;
-  /** When it is wrong. */
+  /** When the clock is wrong. */
   readonly when: "from its start" | "while it runs";
 }
 
@@ -30,10 +33,10 @@ const FAULTS: readonly Fault[] = [35 * SECOND, 3 * DAY, -3 * DAY].flatMap((off) 
   }),
 );
 
-/** @param openStore opens a store once more, as each process does; its clock is right */
+/** @param openDatabase opens a store once more, as each process does; its clock is right */
 export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<() => Promise<KeyValueStore>>): void {
   for (const { title, off, when } of FAULTS) {
-    t.test(`${title} stops no change, and stays out of the store`, async (t) => {
+    t.test(`${title} stops no change, and does not get into the store`, async (t) => {
       const openStore = await openDatabase(t);
       const right = [await start(t, openStore), await start(t, openStore)];
       const wrong = await start(t, openStore, when === "from its start" ? off : 0);
@@ -44,7 +47,7 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
         for (const guard of [...right, wrong]) t.ok(await isGood(guard, token), "a token is good at each of them");
       }
       for (const token of before) t.ok(await isGood(wrong, token), "what was good stays good");
-      // The others read the time that it writes, at least once.
+      // The other authorities read the time that it writes, at least once.
       const error = /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) the database's clock/;
       t.match(wrong.authority.errors(), [error]);
       t.match(wrong.said.filter((line) => error.test(line)).length, 1, "it is logged once");
@@ -60,7 +63,7 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
   }
 }
 
-/** Opens an authority on a machine whose clock is off by so many milliseconds. */
+/** Opens an authority on a computer whose clock is wrong by `off` milliseconds. */
 export async function start(t: Test, openStore: () => Promise<KeyValueStore>, off = 0): Promise<Member> {
   const store = await openStore();
   t.teardown(() => store.close());

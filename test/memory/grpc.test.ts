@@ -1,6 +1,7 @@
-// What clients of the gRPC port make a process hold is bounded, over our own HTTP/2 and over grpc-js as far as it shows
-// what it holds; what services answer is bounded at the caller's end. When calls are over nothing is held for them, also
-// while their connection stays.
+// The memory that clients of the gRPC port can use in a process is limited: over Portico's own
+// HTTP/2, and over grpc-js as far as that shows its buffers. Responses of services are limited in
+// the process of the caller. When calls are over, nothing stays reserved for them, even if their
+// connection stays open.
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -61,7 +62,7 @@ const SERVERS = [
 ] as const;
 
 for (const [name, serve] of SERVERS) {
-  t.test(`${name}: answers that wait for a window are limited, and calls beyond the limit are refused`, async (t) => {
+  t.test(`${name}: responses that wait for a window are limited, and calls beyond the limit are refused`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
     const peer = await rawClient(t, await open(t, budget, serve));
     peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0, 0])));
@@ -76,7 +77,7 @@ for (const [name, serve] of SERVERS) {
     await until(() => budget.reserved === 0);
   });
 
-  t.test(`${name}: requests that do not end are limited, and calls beyond the limit are refused`, async (t) => {
+  t.test(`${name}: unfinished requests are limited, and calls beyond the limit are refused`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
     const peer = await rawClient(t, await open(t, budget, serve));
     for (let index = 0; index < 90; index++) peer.send(...request(1 + 2 * index, "One", Buffer.alloc(60_000)));
@@ -90,46 +91,52 @@ for (const [name, serve] of SERVERS) {
     t.ok(await peer.answersPing(), "the connection goes on");
   });
 
-  t.test(`${name}: calls sent in parts, cancelled and abandoned in any order leave nothing reserved`, async (t) => {
-    const budget = new MemoryBudget({ limit: 600_000 });
-    const peer = await rawClient(t, await open(t, budget, serve));
-    peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
-    let next = 1;
-    const step = fc.record({
-      method: fc.constantFrom("One", "Download", "Upload", "Chat"),
-      text: fc.constantFrom("a", "large", "b".repeat(20_000), "c".repeat(60_000)),
-      /** How much of it is sent, in percent. */
-      sent: fc.constantFrom(0, 50, 100, 100),
-      ends: fc.boolean(),
-      window: fc.constantFrom(0, 1_000, 2 ** 30),
-      turns: fc.nat(3),
-    });
-    const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
-      const first = next;
-      for (const { method, text, sent, ends, window, turns } of steps) {
-        const frames = request(next, method, Buffer.from(text), sent, ends);
-        if (window > 0) frames.splice(1, 0, frame(FrameType.WINDOW_UPDATE, 0, next, uint32(window)));
-        peer.send(...frames);
-        next += 2;
-        for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
-      }
-      for (let id = first; id < next; id += 2) peer.send(reset(id, ErrorCode.CANCEL));
-      await until(() => budget.reserved === 0 || peer.closed);
-      assert.ok(!peer.closed, "the connection is the same for all");
-    });
-    await fc.assert(property, { numRuns: 30 });
-  });
+  t.test(
+    `${name}: calls that are sent in parts, cancelled and abandoned in any order leave nothing reserved`,
+    async (t) => {
+      const budget = new MemoryBudget({ limit: 600_000 });
+      const peer = await rawClient(t, await open(t, budget, serve));
+      peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
+      let next = 1;
+      const step = fc.record({
+        method: fc.constantFrom("One", "Download", "Upload", "Chat"),
+        text: fc.constantFrom("a", "large", "b".repeat(20_000), "c".repeat(60_000)),
+        /** How much of it is sent, in percent. */
+        sent: fc.constantFrom(0, 50, 100, 100),
+        ends: fc.boolean(),
+        window: fc.constantFrom(0, 1_000, 2 ** 30),
+        turns: fc.nat(3),
+      });
+      const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
+        const first = next;
+        for (const { method, text, sent, ends, window, turns } of steps) {
+          const frames = request(next, method, Buffer.from(text), sent, ends);
+          if (window > 0) frames.splice(1, 0, frame(FrameType.WINDOW_UPDATE, 0, next, uint32(window)));
+          peer.send(...frames);
+          next += 2;
+          for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
+        }
+        for (let id = first; id < next; id += 2) peer.send(reset(id, ErrorCode.CANCEL));
+        await until(() => budget.reserved === 0 || peer.closed);
+        assert.ok(!peer.closed, "the connection is the same for all");
+      });
+      await fc.assert(property, { numRuns: 30 });
+    },
+  );
 
-  t.test(`${name}: requests of a stream that the endpoint has read are released while the call goes on`, async (t) => {
-    const budget = new MemoryBudget({ limit: 1_000_000 });
-    const channel = channelTo(t, await open(t, budget, serve));
-    const ended = await new Promise<Status>((resolve) => {
-      const upload = channel.open({ path: "/raw.Raw/Upload", metadata: [] }, { onMessage() {}, onEnd: resolve });
-      for (let sent = 0; sent < 40; sent++) upload.send(Buffer.alloc(50_000));
-      upload.end();
-    });
-    t.match(ended, { code: Code.OK });
-  });
+  t.test(
+    `${name}: requests of a stream are released when the endpoint has read them, while the call continues`,
+    async (t) => {
+      const budget = new MemoryBudget({ limit: 1_000_000 });
+      const channel = channelTo(t, await open(t, budget, serve));
+      const ended = await new Promise<Status>((resolve) => {
+        const upload = channel.open({ path: "/raw.Raw/Upload", metadata: [] }, { onMessage() {}, onEnd: resolve });
+        for (let sent = 0; sent < 40; sent++) upload.send(Buffer.alloc(50_000));
+        upload.end();
+      });
+      t.match(ended, { code: Code.OK });
+    },
+  );
 }
 
 t.test(
@@ -158,7 +165,7 @@ const MANY = Array.from({ length: 90 }, (_, index) =>
   request(1 + 2 * index, "One", Buffer.from("a"), 100, true),
 ).flat();
 
-t.test("a request that is not gRPC's is reserved until it is answered", async (t) => {
+t.test("a request that is not gRPC is reserved until it has its response", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const peer = await rawClient(t, await open(t, budget, serveHttp2));
   peer.send(headers(1, [[":method", "GET"], ...REQUEST.slice(1)]));
@@ -168,7 +175,7 @@ t.test("a request that is not gRPC's is reserved until it is answered", async (t
   await until(() => budget.reserved === 0);
 });
 
-t.test("a request that is not gRPC's is reset where there is no memory for it", async (t) => {
+t.test("a request that is not gRPC is reset if there is no memory for it", async (t) => {
   const peer = await rawClient(t, await open(t, new MemoryBudget({ limit: 20_000 }), serveHttp2));
   const others = Array.from({ length: 10 }, (_, index) =>
     headers(1 + 2 * index, [[":method", "GET"], ...REQUEST.slice(1)]),
@@ -179,10 +186,10 @@ t.test("a request that is not gRPC's is reset where there is no memory for it", 
   t.ok(await peer.answersPing(), "the connection goes on");
 });
 
-t.test("the metadata of an open call is reserved, however few bytes it was sent in", async (t) => {
+t.test("the metadata of an open call is reserved in its decoded size, however few bytes were sent", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const peer = await rawClient(t, await open(t, budget, serveHttp2));
-  // A field that came before is one byte; half of the fields have values that take an object each.
+  // An indexed field takes one byte; half of the fields have values that take an object each.
   const added = (name: string): Buffer => Buffer.from([0x40, name.length, ...Buffer.from(name), 0]);
   const fields = Buffer.concat([added("x"), added("x-bin"), Buffer.alloc(200, 0xbe), Buffer.alloc(200, 0xbf)]);
   peer.send(frame(FrameType.HEADERS, Flag.END_HEADERS, 1, Buffer.concat([block(REQUEST), fields])));
@@ -193,7 +200,7 @@ t.test("the metadata of an open call is reserved, however few bytes it was sent 
   await until(() => budget.reserved === 0);
 });
 
-t.test("small answers that a window holds back are reserved too, and calls beyond the limit are refused", async (t) => {
+t.test("small responses that wait for a window are reserved too, and calls beyond the limit are refused", async (t) => {
   const budget = new MemoryBudget({ limit: 2_000_000 });
   const dispatcher = dispatcherOf([rawService({ one: () => Buffer.alloc(3_500) })]);
   const peer = await rawClient(t, (await listenHttp2(t, dispatcher, { budget })).address);
@@ -202,7 +209,7 @@ t.test("small answers that a window holds back are reserved too, and calls beyon
   t.equal(peer.fields(refused as Frame)["grpc-status"], String(Code.RESOURCE_EXHAUSTED));
 });
 
-t.test("large answers are reserved when they are made, before the connection writes", async (t) => {
+t.test("large responses are reserved when they are made, before the connection writes them", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   let reserved = 0;
   const one = (): Buffer => {
@@ -215,7 +222,7 @@ t.test("large answers are reserved when they are made, before the connection wri
   t.ok(reserved > 2 * LARGE, `${reserved} bytes`);
 });
 
-t.test("many large answers at once are written as the client reads, and all arrive", async (t) => {
+t.test("many large responses at once are written as the client reads, and all arrive", async (t) => {
   const peer = await rawClient(t, await open(t, new MemoryBudget(), serveHttp2));
   peer.send(frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])));
   peer.send(frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)));
@@ -229,7 +236,7 @@ t.test("many large answers at once are written as the client reads, and all arri
   t.pass("90 answers");
 });
 
-/** The frames of a request, as far as it is sent. */
+/** The frames of a request: its first `sent` percent. */
 function request(id: number, method: string, bytes: Buffer, sent = 100, ends = false): Buffer[] {
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? `/raw.Raw/${method}` : value] as const);
   const whole = message(bytes);
@@ -241,7 +248,7 @@ function request(id: number, method: string, bytes: Buffer, sent = 100, ends = f
   return frames;
 }
 
-t.test("answers that a caller receives are limited by the memory budget", async (t) => {
+t.test("responses that a caller receives are limited by the memory budget", async (t) => {
   const budget = new MemoryBudget({ limit: 1_000_000 });
   const { address } = await listenHttp2(t, dispatcherOf([rawService({ one: () => Buffer.alloc(2 ** 19) })]));
   const channel = channelTo(t, address, { budget });

@@ -1,5 +1,5 @@
-// What the process really holds for clients that do not read is what it has reserved for them: else the budget would limit
-// only a part of it.
+// The memory that the process really uses for clients that do not read is what it has reserved for
+// them. Otherwise the budget would limit only a part of it.
 
 import { connect } from "node:net";
 import { setFlagsFromString } from "node:v8";
@@ -14,7 +14,7 @@ const collect: () => void = runInNewContext("gc");
 
 const CLIENTS = 4;
 const NAME = "a".repeat(1_000_000);
-/** Bytes of an answer, which has the name twice. */
+/** Bytes of a response, which contains the name twice. */
 const ANSWER = 2 * NAME.length;
 
 function post(path: string, more: object): string {
@@ -22,7 +22,7 @@ function post(path: string, more: object): string {
   return `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** A request for a WebSocket, and a message on it: a text frame, masked with zeros. */
+/** A request for a WebSocket, followed by a message on it: a text frame, masked with zeros. */
 function webSocket(text: string): Buffer {
   const header = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
   header.writeUInt32BE(text.length, 6);
@@ -35,22 +35,22 @@ function webSocket(text: string): Buffer {
 interface Attack {
   readonly title: string;
   readonly requests: Buffer;
-  /** Bytes to be reserved for each client; and how many times as much may be held. */
+  /** Bytes that must be reserved for each client, and how many times as much may be in use. */
   readonly reserved: number;
   readonly times: number;
 }
 
 const ATTACKS: readonly Attack[] = [
-  // Ten times as much as the system buffers.
-  { title: "answers", requests: Buffer.from(post("/helloworld/call", {}).repeat(20)), reserved: ANSWER, times: 1.25 },
-  // The service keeps the request of a stream.
+  // Ten times as much as the operating system buffers.
+  { title: "responses", requests: Buffer.from(post("/helloworld/call", {}).repeat(20)), reserved: ANSWER, times: 1.25 },
+  // The service stores the request while the stream lasts.
   {
     title: "streams",
     requests: Buffer.from(post("/helloworld/stream", { messages: 1_000 })),
     reserved: ANSWER + NAME.length,
     times: 1.25,
   },
-  // That of a WebSocket is not reserved once it was passed on.
+  // A WebSocket's request is no longer reserved when it was passed on.
   {
     title: "WebSockets",
     requests: webSocket(JSON.stringify({ name: NAME, messages: 1_000 })),
@@ -60,11 +60,11 @@ const ATTACKS: readonly Attack[] = [
 ];
 
 for (const { title, requests, reserved, times } of ATTACKS) {
-  t.test(`for ${title} that are not read is held what is reserved`, async (t) => {
+  t.test(`unread ${title} take as much memory as is reserved for them`, async (t) => {
     const budget = new MemoryBudget();
     const { gateway, close } = await deploy(t.testdir(), { budget });
     t.teardown(() => close());
-    // What earlier tests left is given back too, by another thread.
+    // Another thread also frees what earlier tests left.
     for (let turn = 0; turn < 10; turn++) await collected();
     const before = inUse();
     for (let client = 0; client < CLIENTS; client++) {

@@ -1,5 +1,5 @@
-// What clients of the HTTP port make the gateway hold is bounded, however they do it; and when they have gone, or have read
-// what is theirs, it holds nothing.
+// The memory that clients of the HTTP port can make the gateway use is limited, whatever they do.
+// When they have disconnected, or have read their responses, nothing stays reserved.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -31,20 +31,20 @@ function post(path: string, body: string, length = body.length): string {
 const UPGRADE =
   "GET /helloworld/stream HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
   "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
-/** Of a text frame of 1 MiB, masked with zeros, all but the last byte. */
+/** A text frame of 1 MiB, masked with zeros, without its last byte. */
 const FRAME = Buffer.concat([
   Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0]),
   Buffer.alloc(2 ** 20 - 1, "a"),
 ]);
 
 const HOSTILE: [title: string, bytes: readonly (string | Buffer)[]][] = [
-  ["answers that are not read", [post("/helloworld/call", JSON.stringify({ name: NAME })).repeat(10)]],
+  ["responses that are not read", [post("/helloworld/call", JSON.stringify({ name: NAME })).repeat(10)]],
   ["bodies that do not end", [post("/helloworld/call", JSON.stringify({ name: NAME.repeat(4) }), 4 * 2 ** 20)]],
   ["streams that are not read", [post("/helloworld/stream", JSON.stringify({ name: NAME, messages: 1_000 }))]],
   ["WebSocket messages that do not end", [UPGRADE, FRAME]],
 ];
 
-/** A client that reads nothing; resolves when it has been cut, or could write all that it has. */
+/** A client that reads nothing. Resolves when it was disconnected, or could write everything. */
 async function attack(t: Test, { gateway }: Fixture, bytes: readonly (string | Buffer)[]): Promise<Socket> {
   const socket = connect({ port: gateway.address.port, host: "127.0.0.1", localAddress: "127.0.0.2" }).pause();
   t.teardown(() => socket.destroy());
@@ -54,7 +54,7 @@ async function attack(t: Test, { gateway }: Fixture, bytes: readonly (string | B
 }
 
 for (const [title, bytes] of HOSTILE) {
-  t.test(`${title}: those of one address hold at most half of the memory`, async (t) => {
+  t.test(`${title}: one address can reserve at most half of the memory`, async (t) => {
     const it = await open(t);
     const sockets: Socket[] = [];
     let most = 0;
@@ -71,7 +71,7 @@ for (const [title, bytes] of HOSTILE) {
     });
     t.equal(call.status, 200, "another address is served");
     await call.arrayBuffer();
-    // What is waiting for the other address is not of this one.
+    // What waits for the other address is not of this one.
     t.ok(most <= LIMIT / 2 + 3 * NAME.length, `${most} bytes`);
     for (const socket of sockets) socket.destroy();
     await until(() => it.budget.reserved === 0);
@@ -79,7 +79,7 @@ for (const [title, bytes] of HOSTILE) {
   });
 }
 
-t.test("66 uploads of one address that do not end leave memory for another address", async (t) => {
+t.test("66 unfinished uploads of one address leave memory for another address", async (t) => {
   const budget = new MemoryBudget();
   const deployment = await deploy(t.testdir(), { budget });
   t.teardown(() => deployment.close());
@@ -97,7 +97,7 @@ t.test("66 uploads of one address that do not end leave memory for another addre
   await response.arrayBuffer();
 });
 
-t.test("an answer for which there is no memory is refused before it begins", async (t) => {
+t.test("a response for which there is no memory is refused before it begins", async (t) => {
   const it = await open(t, 3_000_000);
   const response = await fetch(`http://127.0.0.1:${it.gateway.address.port}/helloworld/call`, {
     method: "POST",
@@ -180,7 +180,7 @@ t.test("clients that send parts, read parts and disconnect, in any order, leave 
         else socket.destroy();
       }),
     );
-    // Also of the connections that held nothing.
+    // Also of connections that had reserved nothing.
     await until(() => it.budget.addresses === 0);
     assert.equal(it.budget.reserved, 0);
   });

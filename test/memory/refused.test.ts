@@ -1,5 +1,6 @@
-// Requests for which there is no memory are refused before any is allocated for them. What was only reserved for a moment,
-// or allocated and never filled, would still make the process larger: the allocator spreads later blocks over all of it.
+// Requests for which there is no memory are refused before memory is allocated for them. Memory
+// that is allocated for a moment, or never filled, would still enlarge the process, because the
+// allocator spreads later blocks over all of it.
 import t from "tap";
 import { Code } from "../../src/errors.js";
 import { STREAM_WINDOW } from "../../src/http2/flow-control.js";
@@ -13,12 +14,13 @@ import { dispatcherOf } from "../rpc/serve.js";
 const WHOLE = 20;
 const STREAMS = 70;
 
-t.test("nothing is allocated for a request that is refused", async (t) => {
+t.test("nothing is allocated for a refused request", async (t) => {
   const budget = new MemoryBudget({ limit: 2 ** 21 });
   const { address } = await listenHttp2(t, dispatcherOf([rawService({})]), { budget });
   const peer = await rawClient(t, address);
   const fields = REQUEST.map(([name, value]) => [name, name === ":path" ? "/raw.Raw/One" : value] as const);
-  // Calls whose messages came whole hold three quarters of what a connection may: unfinished ones would make room.
+  // Calls with complete messages use three quarters of what a connection may reserve; unfinished
+  // ones would be given up.
   const whole = message(Buffer.alloc(15_000));
   for (let id = 1; id <= 2 * WHOLE; id += 2) peer.send(headers(id, fields), frame(FrameType.DATA, 0, id, whole));
   t.ok(await peer.answersPing());
@@ -29,7 +31,7 @@ t.test("nothing is allocated for a request that is refused", async (t) => {
     const id = 1 + 2 * (WHOLE + index);
     peer.send(headers(id, fields), frame(FrameType.DATA, 0, id, beginning));
   }
-  // The first header block is the only one that needs none before it to be read.
+  // The first header block is the only one that can be decoded without earlier ones.
   const end = await peer.next(({ type, flags }) => type === FrameType.HEADERS && (flags & Flag.END_STREAM) !== 0);
   t.equal(peer.fields(end as Frame)["grpc-status"], String(Code.RESOURCE_EXHAUSTED));
   t.ok(await peer.answersPing());

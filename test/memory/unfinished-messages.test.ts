@@ -1,5 +1,5 @@
-// Where a client's share of the memory is full, gRPC messages that came in part make room for those that came whole: at the gRPC
-// port, and at the HTTP port in streams of messages.
+// If a client's share of the memory is full, unfinished gRPC messages are given up for complete
+// ones: at the gRPC port, and in streams of messages at the HTTP port.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -22,7 +22,7 @@ import { inTime, until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;
 const WHOLE = message(Buffer.alloc(100_000));
-/** Of a message of 900,000 bytes. */
+/** The beginning of a message of 900,000 bytes. */
 const PART = message(Buffer.alloc(900_000)).subarray(0, 400_000);
 
 const service = rawService({
@@ -46,7 +46,7 @@ const PORTS = {
   },
 };
 
-/** A call that has sent something; and how it ended. */
+/** A call that has sent a part of its request, and how it ended. */
 interface Opened {
   readonly stream: ClientHttp2Stream;
   status: string | undefined;
@@ -88,12 +88,12 @@ async function fill(budget: MemoryBudget, openNext: () => { readonly status: str
 }
 
 for (const [name, listen] of Object.entries(PORTS)) {
-  t.test(`${name}: whole messages pass while others of the connection stay unfinished`, async (t) => {
+  t.test(`${name}: complete messages pass while others of the connection stay unfinished`, async (t) => {
     const budget = new MemoryBudget({ limit: LIMIT });
     const session = connect(`http://127.0.0.1:${await listen(t, budget)}`);
     t.teardown(() => session.destroy());
     await once(session, "connect");
-    // Its first message is whole, so it has nothing to give.
+    // Its first message is complete, so nothing of it can be given up.
     const idle = open(session, "Upload", message(Buffer.alloc(10)));
     const parts: Opened[] = [];
     await fill(budget, () => {
@@ -120,7 +120,10 @@ for (const [name, listen] of Object.entries(PORTS)) {
   });
 }
 
-/** Keeps zlib from its threads until what is returned is called: each opens a pipe that nobody writes to. */
+/**
+ * Blocks zlib's threads until the returned function is called: each opens a pipe that no process
+ * writes to.
+ */
 function occupyThreads(t: Test): () => void {
   const pipe = join(temporaryFolder(t), "pipe");
   execFileSync("mkfifo", [pipe]);
@@ -137,12 +140,12 @@ function occupyThreads(t: Test): () => void {
   return release;
 }
 
-/** Small enough for a frame or two, and decompressed too large to be so at once. */
+/** Compressed it fits in a frame or two; decompressed it is too large for one step. */
 const COMPRESSED = message(gzipSync(Buffer.concat([randomBytes(40_000), Buffer.alloc(100_000)])), 1);
 
 for (const [name, listen] of Object.entries(PORTS)) {
   t.test(
-    `${name}: the oldest message is finished while it is being decompressed, and part of the next is there`,
+    `${name}: the oldest message is not given up while it is decompressed and a part of the next has arrived`,
     async (t) => {
       const budget = new MemoryBudget({ limit: LIMIT });
       const session = connect(`http://127.0.0.1:${await listen(t, budget)}`);
@@ -169,7 +172,7 @@ for (const [name, listen] of Object.entries(PORTS)) {
   );
 }
 
-t.test("the HTTP port: messages in streams over HTTP/1.1 make room too", async (t) => {
+t.test("the HTTP port: unfinished messages in streams over HTTP/1.1 are given up, too", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const port = await PORTS["the HTTP port"](t, budget);
   const url = `http://127.0.0.1:${port}/raw.Raw/Upload`;

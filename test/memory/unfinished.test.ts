@@ -1,4 +1,5 @@
-// Where a client's share of the memory is full, its oldest unfinished bodies make room for those that come to their end.
+// If a client's share of the memory is full, its oldest unfinished bodies are given up for bodies
+// that will be complete.
 import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
@@ -10,7 +11,7 @@ import { until } from "../support/until.js";
 const LIMIT = 20 * 1024 ** 2;
 const BODY = JSON.stringify({ name: "a".repeat(100_000) });
 
-/** A body that holds what it has reserved until it is given up. */
+/** A body that has memory reserved until it is given up. */
 class Body implements UnfinishedBody {
   freeable = 0;
   isGivenUp = false;
@@ -30,7 +31,7 @@ class Body implements UnfinishedBody {
   }
 }
 
-/** Bodies of one address, each on a connection of its own, until there is no room without giving one up. */
+/** Bodies of one address, each on its own connection, until no more fit unless one is given up. */
 function fill(budget: MemoryBudget): Body[] {
   const bodies: Body[] = [];
   while (bodies.every(({ isGivenUp }) => !isGivenUp) && bodies.length < 1_000) {
@@ -41,7 +42,7 @@ function fill(budget: MemoryBudget): Body[] {
   return bodies;
 }
 
-t.test("the oldest unfinished body of the address is given up, and no more than are needed", async (t) => {
+t.test("the oldest unfinished body of the address is given up, and no more than needed", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const bodies = fill(budget);
   t.same(
@@ -50,7 +51,7 @@ t.test("the oldest unfinished body of the address is given up, and no more than 
   );
 });
 
-t.test("finished bodies, and those of other addresses, are not given up", async (t) => {
+t.test("finished bodies, and bodies of other addresses, are not given up", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const other = new Body(budget.open("198.51.100.1"));
   t.ok(other.tryReserve(1_000_000));
@@ -61,7 +62,7 @@ t.test("finished bodies, and those of other addresses, are not given up", async 
   t.same([other.isGivenUp, finished.isGivenUp, oldest?.isGivenUp], [false, false, true]);
 });
 
-t.test("no younger body makes room, and none where that would not be enough", async (t) => {
+t.test("no younger body is given up, and none if that would not be enough", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const [given, oldest, ...younger] = fill(budget);
   t.ok(given?.isGivenUp);
@@ -70,7 +71,7 @@ t.test("no younger body makes room, and none where that would not be enough", as
   t.notOk(younger.some(({ isGivenUp }) => isGivenUp));
 });
 
-t.test("where only a connection's share is full, other connections of the address keep their bodies", async (t) => {
+t.test("if only a connection's share is full, other connections of the address keep their bodies", async (t) => {
   const budget = new MemoryBudget({ limit: LIMIT });
   const other = new Body(budget.open("192.0.2.1"));
   t.ok(other.tryReserve(1_000_000));
@@ -93,7 +94,7 @@ async function openTestGateway(t: Test, limit = LIMIT): Promise<TestGateway> {
   return { budget, port: gateway.address.port };
 }
 
-/** Bodies that never end, over HTTP/1.1, until the share of the address is full. */
+/** Bodies over HTTP/1.1 that never end, until the share of the address is full. */
 async function fillByHttp1(t: Test, { budget, port }: TestGateway): Promise<Socket[]> {
   const head =
     "POST /helloworld/call HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4000000\r\n\r\n";
@@ -177,9 +178,9 @@ t.test("HTTP/2: bodies of 100 KB pass while others of the connection never end",
   t.ok(states.slice(3).every(({ status }) => status === undefined));
 });
 
-// Anyone may send a body to /auth/login: it is read before the caller is known.
+// Any client may send a body to /auth/login: it is read before the caller is known.
 
-/** A login whose body never ends. @param framing the header that says how long the body is */
+/** A login whose body never ends. @param framing the header that states the length of the body */
 function openLogin(t: Test, { port }: TestGateway, framing: string, body: Buffer): Socket {
   const socket = connect(port, "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -191,7 +192,7 @@ function openLogin(t: Test, { port }: TestGateway, framing: string, body: Buffer
 
 t.test("HTTP/1.1: bodies of 100 KB pass while logins of 4 MiB never end, which are refused at once", async (t) => {
   const gateway = await openTestGateway(t);
-  // Together as much as the address may hold, were they received.
+  // Together as much as the address may reserve, if they were received.
   const part = Buffer.alloc(LIMIT / 2 / 20 - 4_000, " ");
   const statuses: string[] = [];
   for (let count = 0; count < 20; count++) {
@@ -203,7 +204,7 @@ t.test("HTTP/1.1: bodies of 100 KB pass while logins of 4 MiB never end, which a
   t.same(statuses, Array(20).fill("HTTP/1.1 413"));
 });
 
-/** Of a login: all but the end of the largest that is accepted. */
+/** The beginning of the largest accepted login; only its end is missing. */
 const LOGIN = Buffer.alloc(16_000, " ");
 const SMALL_LIMIT = 2 * 1024 ** 2;
 

@@ -1,5 +1,6 @@
-// Answers that cannot be sent at once: while the system takes nothing of a connection they are reserved, however small each
-// is; and one for which there is no memory is dropped.
+// Responses that cannot be sent at once, because the operating system accepts no bytes of the
+// connection. They are reserved, however small each is. A response for which there is no memory is
+// dropped.
 import { Duplex } from "node:stream";
 import t from "tap";
 import { Code } from "../../src/errors.js";
@@ -18,7 +19,7 @@ const CALLS = 90;
 
 const service = rawService({ one: (request) => Buffer.alloc(request[0] === 0x6c ? LARGE : SMALL) });
 
-/** The peer's windows let everything through. */
+/** The peer's windows allow any amount. */
 const WINDOWS = Buffer.concat([
   frame(FrameType.SETTINGS, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff])),
   frame(FrameType.WINDOW_UPDATE, 0, 0, uint32(2 ** 30)),
@@ -31,7 +32,7 @@ function call(id: number, request: string): Buffer {
   ]);
 }
 
-/** A socket of which the system takes nothing. */
+/** A socket from which the operating system accepts no bytes. */
 class FullSocket extends Duplex {
   override _read(): void {}
   override _write(): void {}
@@ -39,7 +40,7 @@ class FullSocket extends Duplex {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-t.test("small answers that wait behind others are reserved", async (t) => {
+t.test("small responses that wait behind others are reserved", async (t) => {
   const memory = new MemoryBudget().open("test");
   const socket = new FullSocket();
   t.teardown(() => socket.destroy());
@@ -53,7 +54,7 @@ t.test("small answers that wait behind others are reserved", async (t) => {
   t.ok(memory.reserved > LARGE + socket.writableLength + CALLS * SMALL, `${memory.reserved} bytes`);
 });
 
-t.test("nothing is sent of an answer for which there is no memory", async (t) => {
+t.test("nothing is sent of a response for which there is no memory", async (t) => {
   const { address } = await listenHttp2(t, dispatcherOf([service]), { budget: new MemoryBudget({ limit: LARGE }) });
   const peer = await rawClient(t, address);
   peer.send(WINDOWS, call(1, "large"));

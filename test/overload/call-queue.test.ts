@@ -1,4 +1,4 @@
-// When calls begin, wait and are refused, on an event loop that the test turns by hand.
+// When calls begin, wait or are refused, on an event loop that the test controls.
 import t, { type Test } from "tap";
 import {
   CallQueue,
@@ -13,7 +13,10 @@ import {
 } from "../../src/overload/call-queue.js";
 import { fillTurn, ManualLoop } from "./manual-loop.js";
 
-/** Waiting calls that take so long each, and what became of them in order. */
+/**
+ * A queue; its waiting calls take a given time, and `happened` lists what becomes of them, in
+ * order.
+ */
 function open() {
   const loop = new ManualLoop();
   const callQueue = new CallQueue(loop);
@@ -31,14 +34,14 @@ function open() {
 
 const names = (group: string, count: number) => Array.from({ length: count }, (_, index) => `${group}${index}`);
 
-t.test("a few calls begin without a look at the clock", async (t) => {
+t.test("a few calls begin without a check of the clock", async (t) => {
   const { loop, callQueue } = open();
   for (let call = 0; call < MAX_UNTIMED; call++) t.ok(callQueue.mayBegin());
   t.notOk(callQueue.mayBegin());
   t.ok(loop.isIdle, "nothing was asked of the loop");
 });
 
-t.test("more calls begin until the turn has taken its time", async (t) => {
+t.test("more calls begin until the turn's time is over", async (t) => {
   const { loop, callQueue } = open();
   t.ok(callQueue.tryBegin("a"));
   loop.milliseconds += MAX_TURN_MS - 0.1;
@@ -48,7 +51,7 @@ t.test("more calls begin until the turn has taken its time", async (t) => {
   t.notOk(callQueue.tryBegin("b"));
 });
 
-t.test("where nothing waits at the end of a turn, calls begin again without a look at the clock", async (t) => {
+t.test("if no call waits at the end of a turn, calls begin again without a check of the clock", async (t) => {
   const { loop, callQueue } = open();
   fillTurn(callQueue, loop);
   t.notOk(callQueue.mayBegin());
@@ -57,7 +60,7 @@ t.test("where nothing waits at the end of a turn, calls begin again without a lo
   t.ok(loop.isIdle);
 });
 
-t.test("a call that waits begins in a later turn than the one in which it came", async (t) => {
+t.test("a waiting call begins in a later turn than the one in which it arrived", async (t) => {
   const { loop, callQueue, happened, wait } = open();
   fillTurn(callQueue, loop);
   wait("a", "a0");
@@ -80,7 +83,7 @@ t.test("a call whose caller has gone does not begin", async (t) => {
   t.equal(callQueue.refused, 0);
 });
 
-t.test("calls begin one after the other until the turn has taken its time", async (t) => {
+t.test("calls begin one after the other until the turn's time is over", async (t) => {
   const { loop, callQueue, happened, wait } = open();
   fillTurn(callQueue, loop);
   for (const name of names("a", 5)) wait("a", name, MAX_TURN_MS / 2);
@@ -93,8 +96,8 @@ t.test("calls begin one after the other until the turn has taken its time", asyn
 });
 
 const lengths: readonly (readonly [title: string, waited: number, begun: readonly string[]])[] = [
-  ["turns stay long while calls wait no longer than is normal", MAX_NORMAL_WAIT_MS, ["a0", "a1", "a2"]],
-  ["turns become short when a call has waited longer", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
+  ["turns stay long while no call waits longer than normal", MAX_NORMAL_WAIT_MS, ["a0", "a1", "a2"]],
+  ["turns become short when a call has waited longer than normal", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
 ];
 for (const [title, waited, begun] of lengths) {
   t.test(title, async (t) => {
@@ -117,7 +120,7 @@ for (const [title, waited, begun] of lengths) {
   });
 }
 
-t.test("turns are long again when a call has waited no longer than is normal, though others wait", async (t) => {
+t.test("turns become long again when a call has not waited longer than normal, even if others wait", async (t) => {
   const { loop, callQueue, happened, wait } = open();
   fillTurn(callQueue, loop);
   wait("a", "a0", MAX_TURN_MS);
@@ -133,8 +136,8 @@ t.test("turns are long again when a call has waited no longer than is normal, th
 });
 
 const arrivals: readonly (readonly [title: string, waited: number, begun: readonly string[]])[] = [
-  ["where turns are long, calls begin in the turn in which they came, behind those before them", 0, ["a0", "a1", "b0"]],
-  ["where turns are short, they begin in a later one", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
+  ["when turns are long, calls begin in the turn in which they arrived, after earlier calls", 0, ["a0", "a1", "b0"]],
+  ["when turns are short, calls begin in a later turn", MAX_NORMAL_WAIT_MS + 1, ["a0", "a1"]],
 ];
 for (const [title, waited, begun] of arrivals) {
   t.test(title, async (t) => {
@@ -153,8 +156,8 @@ for (const [title, waited, begun] of arrivals) {
 }
 
 const shared: readonly (readonly [title: string, ago: number, begun: readonly string[]])[] = [
-  ["turns are short after a call of another group has come", SHARED_MS - 1, ["a0"]],
-  ["turns are long again some time after it", SHARED_MS, ["a0", "a1", "a2"]],
+  ["turns are short after a call of another group has arrived", SHARED_MS - 1, ["a0"]],
+  ["turns become long again some time after that call", SHARED_MS, ["a0", "a1", "a2"]],
 ];
 for (const [title, ago, begun] of shared) {
   t.test(title, async (t) => {
@@ -171,7 +174,7 @@ for (const [title, ago, begun] of shared) {
   });
 }
 
-t.test("a call that begins before those of another group makes turns short", async (t) => {
+t.test("a call that begins before waiting calls of another group makes turns short", async (t) => {
   const { loop, callQueue, happened, wait } = open();
   fillTurn(callQueue, loop);
   wait("a", "a0", MAX_TURN_MS);
@@ -184,8 +187,8 @@ t.test("a call that begins before those of another group makes turns short", asy
 });
 
 const fills: readonly (readonly [title: string, waiting: number, isRefused: boolean])[] = [
-  ["a call may wait where fewer do than began in the last period", 3, false],
-  ["a call is refused where as many wait as began in the last period", 4, true],
+  ["a call may wait if fewer calls of its group wait than began in the last period", 3, false],
+  ["a call is refused if as many calls of its group wait as began in the last period", 4, true],
 ];
 for (const [title, waiting, isRefused] of fills) {
   t.test(title, async (t) => {
@@ -212,7 +215,7 @@ t.test("groups take turns, whatever the length of their queues", async (t) => {
   t.same(happened, ["a0", "b0", "a1", "a2"]);
 });
 
-t.test("a call of a group of which none waits begins at once", async (t) => {
+t.test("a call begins at once if no call of its group waits", async (t) => {
   const { loop, callQueue, wait } = open();
   fillTurn(callQueue, loop);
   for (const name of names("a", 3)) wait("a", name, MAX_TURN_MS);
@@ -222,7 +225,7 @@ t.test("a call of a group of which none waits begins at once", async (t) => {
 });
 
 const waits: readonly (readonly [title: string, waited: number, outcome: string])[] = [
-  ["a call that has waited as long as it may begins", MAX_WAIT_MS, "a0"],
+  ["a call that has waited for the maximum time begins", MAX_WAIT_MS, "a0"],
   ["a call that has waited longer is refused", MAX_WAIT_MS + 1, "a0 refused"],
 ];
 for (const [title, waited, outcome] of waits) {
@@ -238,37 +241,40 @@ for (const [title, waited, outcome] of waits) {
   });
 }
 
-t.test("refusals take a small part of a turn in which calls begin; the other late calls wait on", async (t) => {
-  const { loop, callQueue, happened, wait } = open();
-  fillTurn(callQueue, loop);
-  const refuse = (): void => {
-    loop.milliseconds += MAX_REFUSE_MS / 2;
-  };
-  // While the first call takes its time, others become late, and two arrive.
-  callQueue.wait("long", {
-    begin() {
-      loop.milliseconds += MAX_WAIT_MS + 1;
-      wait("fresh", "fresh0", MAX_TURN_MS);
-      wait("fresh", "fresh1", MAX_TURN_MS);
-    },
-    refuse,
-  });
-  for (const name of names("late", 6)) callQueue.wait(name, { begin: () => t.fail(name), refuse });
-  loop.turn();
-  loop.turn();
-  t.same(happened, []);
-  loop.turn();
-  t.same(happened, ["fresh0"]);
-  t.equal(callQueue.refused, 2);
-  loop.turn();
-  t.same(happened, ["fresh0", "fresh1"]);
-  t.equal(callQueue.refused, 4);
-  loop.turn();
-  t.equal(callQueue.refused, 6);
-  t.ok(loop.isIdle);
-});
+t.test(
+  "in a turn that begins calls, refusals take little time; the other late calls wait for the next turn",
+  async (t) => {
+    const { loop, callQueue, happened, wait } = open();
+    fillTurn(callQueue, loop);
+    const refuse = (): void => {
+      loop.milliseconds += MAX_REFUSE_MS / 2;
+    };
+    // During the first call, other calls become late, and two arrive.
+    callQueue.wait("long", {
+      begin() {
+        loop.milliseconds += MAX_WAIT_MS + 1;
+        wait("fresh", "fresh0", MAX_TURN_MS);
+        wait("fresh", "fresh1", MAX_TURN_MS);
+      },
+      refuse,
+    });
+    for (const name of names("late", 6)) callQueue.wait(name, { begin: () => t.fail(name), refuse });
+    loop.turn();
+    loop.turn();
+    t.same(happened, []);
+    loop.turn();
+    t.same(happened, ["fresh0"]);
+    t.equal(callQueue.refused, 2);
+    loop.turn();
+    t.same(happened, ["fresh0", "fresh1"]);
+    t.equal(callQueue.refused, 4);
+    loop.turn();
+    t.equal(callQueue.refused, 6);
+    t.ok(loop.isIdle);
+  },
+);
 
-t.test("refusals take a bounded time where no call is left to begin", async (t) => {
+t.test("refusals take a limited time in a turn in which no call is left to begin", async (t) => {
   const { loop, callQueue } = open();
   fillTurn(callQueue, loop);
   const late = 3 * (MAX_SHORT_TURN_MS / MAX_REFUSE_MS);
@@ -285,7 +291,7 @@ t.test("refusals take a bounded time where no call is left to begin", async (t) 
   t.ok(loop.isIdle);
 });
 
-t.test("calls that came later are not refused with those that waited too long", async (t) => {
+t.test("calls that arrived later are not refused together with calls that waited too long", async (t) => {
   const { loop, callQueue, happened, wait } = open();
   fillTurn(callQueue, loop);
   wait("a", "a0");
@@ -306,7 +312,7 @@ t.test("a turn that accepted a connection begins no call, because more connectio
   t.same(happened, ["a0", "a1"], "the next one does");
 });
 
-t.test("connections put calls off for a bounded time", async (t) => {
+t.test("new connections delay calls for a limited time", async (t) => {
   const { loop, callQueue, happened } = accepting(t);
   for (let turn = 0; turn < 20 && happened.length < 2; turn++) {
     callQueue.onConnection();
@@ -316,7 +322,7 @@ t.test("connections put calls off for a bounded time", async (t) => {
   t.same(happened, ["a0", "a1"]);
 });
 
-/** A queue in which calls wait that take a turn each, and of which the first has just begun. */
+/** A queue with waiting calls that take a turn each; the first of them has just begun. */
 function accepting(t: Test) {
   const opened = open();
   const { loop, callQueue, happened, wait } = opened;

@@ -1,4 +1,5 @@
-// When calls to an endpoint are refused: services that are made of arithmetic, on a clock that the test moves.
+// When calls to an endpoint are refused. The services are simulated, on a clock that the test
+// moves.
 import t, { type Test } from "tap";
 import {
   ConcurrencyLimit,
@@ -8,10 +9,10 @@ import {
   UNREACHED_MS,
 } from "../../src/overload/concurrency-limit.js";
 
-/** When a call that begins at `now` is done; milliseconds. */
+/** Returns when a call that begins at `now` ends, in milliseconds. */
 type Service = (now: number) => number;
 
-/** One call after the other, each for `ms` more or less, also those whose callers have gone. */
+/** Serves one call after the other, each for about `ms`, even if its caller has gone. */
 function queue(ms: number): Service {
   const chance = random();
   let free = 0;
@@ -21,7 +22,7 @@ function queue(ms: number): Service {
   };
 }
 
-/** So many at once, each for `ms` more or less, also those whose callers have gone. */
+/** Serves `workers` calls at once, each for about `ms`, even if its caller has gone. */
 function pool(workers: number, ms: number): Service {
   const chance = random();
   const free = Array<number>(workers).fill(0);
@@ -32,25 +33,29 @@ function pool(workers: number, ms: number): Service {
   };
 }
 
-/** All at once. `msAt` says how long a call takes that begins then. */
+/** Serves all calls at once. `msAt` returns the duration of a call that begins at a time. */
 const parallel =
   (msAt: (now: number) => number): Service =>
   (now) =>
     now + msAt(now);
 
-/** A service that is another one from a time on. */
+/** Behaves like `before`, and from `time` on like `after`. */
 const later = (time: number, before: Service, after: Service): Service => {
   return (now) => (now < time ? before(now) : after(now));
 };
 
-/** A service that is stopped for this time, and keeps the calls that come. */
+/**
+ * A service that is stopped from `from` to `to`, and serves the calls that arrive meanwhile
+ * afterwards.
+ */
 const stopped = (from: number, to: number, service: Service): Service => {
   return (now) => service(now >= from && now < to ? to : now);
 };
 
 /**
- * One call after the other, each for `ms` more or less, in a process that shares the processor with others from a time on: it has
- * it for `on` milliseconds at most, then not for `off` milliseconds at most.
+ * Serves one call after the other, each for about `ms`. From a time on, its process shares the
+ * processor with others: it runs for at most `on` milliseconds, and then pauses for at most `off`
+ * milliseconds.
  */
 function starved(from: number, ms: number, [on, off]: readonly [on: number, off: number], seed: number): Service {
   const chance = random(seed);
@@ -70,7 +75,7 @@ function starved(from: number, ms: number, [on, off]: readonly [on: number, off:
   };
 }
 
-/** The same numbers in each run with a seed, from 0 to 1. */
+/** Random numbers from 0 to 1; the same numbers for the same seed. */
 function random(seed = 1): () => number {
   let state = seed;
   return () => {
@@ -80,9 +85,9 @@ function random(seed = 1): () => number {
 }
 
 interface Load {
-  /** Calls a second that begin at this time. */
+  /** Calls per second that begin at this time. */
   readonly rate: (now: number) => number;
-  /** How long callers wait for an answer, in milliseconds. */
+  /** How long callers wait for a response, in milliseconds. */
   readonly patience: number;
   readonly seconds: number;
   readonly seed?: number;
@@ -96,7 +101,7 @@ interface Second {
 
 const start = (): Second => ({ answered: 0, refused: 0, lost: 0 });
 
-/** Has callers call; counts the ends of each second. */
+/** Simulates callers; counts how the calls end in each second. */
 function run(service: Service, { rate, patience, seconds, seed }: Load, limit = new ConcurrencyLimit()): Second[] {
   const ends: { began: number; at: number; answered: boolean }[][] = [];
   const counted = Array.from({ length: seconds }, start);
@@ -125,13 +130,13 @@ function run(service: Service, { rate, patience, seconds, seed }: Load, limit = 
 const sum = (seconds: readonly Second[], key: keyof Second): number =>
   seconds.reduce((total, second) => total + second[key], 0);
 
-/** Half of what the service can answer for five seconds, then so many times as much. */
+/** Half of what the service can serve, for five seconds; then `times` the peak. */
 const flood = (peak: number, times: number) => (now: number) => (now < 5_000 ? peak / 2 : peak * times);
 
 for (const times of [1.05, 1.3, 2, 10]) {
   for (const ms of [1, 4, 20]) {
     t.test(
-      `of ${times} times the calls that a queue of ${ms} ms can answer, most of the peak are answered`,
+      `at ${times} times the peak of a queue with ${ms} ms a call, most calls of the peak get a response`,
       async (t) => {
         const peak = 1000 / ms;
         const load = { rate: flood(peak, times), patience: 1_000, seconds: 30 };
@@ -152,7 +157,7 @@ for (const [turns, times] of [
   [[200, 300], 10],
 ] as const) {
   t.test(
-    `of ${times} times the calls that a process can answer, which has turns of ${turns[0]} ms and pauses of ${turns[1]} ms, most of the peak are answered`,
+    `at ${times} times the peak of a process that runs for ${turns[0]} ms and pauses for ${turns[1]} ms, most calls of the peak get a response`,
     async (t) => {
       for (const seed of SEEDS) {
         const peak = (600 * turns[0]) / (turns[0] + turns[1]);
@@ -199,23 +204,23 @@ const SLOW: readonly { title: string; service: Service; rate: Load["rate"]; pati
     patience: 900,
   },
   {
-    title: "takes 0.1 to 0.8 s longer and longer, of 20 calls a second",
+    title: "takes longer and longer, 0.1 to 0.8 s, at 20 calls a second",
     service: parallel((now) => (now < 5_000 ? 10 : Math.min(120 + (now - 5_000) / 10, 800))),
     rate: () => 20,
   },
   {
-    title: "took 10 ms and takes 0.2 to 0.35 s, while it answers ever more calls",
+    title: "took 10 ms and takes 0.2 to 0.35 s, while it completes more and more calls",
     service: parallel((now) => (now < 5_000 ? 10 : Math.min(200 + (now - 5_000) / 20, 350))),
     rate: (now) => (now < 5_500 ? 500 : Math.min(500 + (now - 5_500) / 2, 3_000)),
   },
   {
-    title: "answers polls when there is news, or after 20 s",
+    title: "responds to polls when there is news, or after 20 s",
     service: parallel(() => (noise() < 0.2 ? 20_000 * noise() : 20_000)),
     rate: () => 100,
     seconds: 90,
   },
   {
-    title: "answers polls when there is news, and callers give up sooner",
+    title: "responds to polls when there is news, and callers give up sooner",
     service: parallel(() => 60_000 * noise()),
     rate: (now) => (now < 30_000 ? 50 : 200),
     patience: 20_000,
@@ -253,7 +258,7 @@ const SLOW: readonly { title: string; service: Service; rate: Load["rate"]; pati
     rate: () => 500,
   },
   {
-    title: "gets more calls for half a second than it can answer in time",
+    title: "gets more calls for half a second than it can serve in time",
     service: queue(1),
     rate: (now) => (now % 10_000 < 500 ? 1_250 : 300),
   },
@@ -266,7 +271,7 @@ for (const { title, service, rate, patience = 60_000, seconds = 30 } of SLOW) {
   });
 }
 
-/** A limit that a flood has brought about. */
+/** A limit that was set in a flood. */
 function limited(t: Test): ConcurrencyLimit {
   const limit = new ConcurrencyLimit();
   run(queue(4), { rate: flood(250, 2), patience: 1_000, seconds: 15 }, limit);
@@ -274,17 +279,17 @@ function limited(t: Test): ConcurrencyLimit {
   return limit;
 }
 
-t.test("a limit that lost calls have lowered grows to what many workers answer", async (t) => {
+t.test("a limit that was lowered because of lost calls grows to what many workers can serve", async (t) => {
   const seconds = run(pool(50, 200), { rate: flood(250, 10), patience: 1_000, seconds: 30 });
   t.ok(sum(seconds.slice(-10), "answered") > 0.9 * 2_500);
 });
 
-t.test("calls wait about as long as the limit is for", async (t) => {
+t.test("at the limit, calls wait for about MAX_QUEUE_MS", async (t) => {
   const { limit } = limited(t);
   t.ok(limit <= (1.5 * MAX_QUEUE_MS) / 4, `${limit} in flight`);
 });
 
-t.test("a limit that was not reached for a while holds no more", async (t) => {
+t.test("a limit that was not reached for a while is lifted", async (t) => {
   const limit = limited(t);
   t.notOk(Array.from({ length: 1_000 }, () => limit.tryBegin(15_000)).every(Boolean));
   t.ok(limit.tryBegin(15_000 + UNREACHED_MS + 1));
@@ -292,12 +297,12 @@ t.test("a limit that was not reached for a while holds no more", async (t) => {
 });
 
 const BECAME: readonly { title: string; after: Service }[] = [
-  { title: "answers all calls at once", after: parallel(() => 10) },
-  { title: "answers all calls at once, a little slower", after: parallel(() => 75) },
-  { title: "answers all calls at once, later", after: parallel(() => 150) },
+  { title: "serves all calls in parallel", after: parallel(() => 10) },
+  { title: "serves all calls in parallel, a little slower", after: parallel(() => 75) },
+  { title: "serves all calls in parallel, even slower", after: parallel(() => 150) },
 ];
 for (const { title, after } of BECAME) {
-  t.test(`a limit that is always reached goes when the service ${title}`, async (t) => {
+  t.test(`a limit that is always reached is lifted when the service ${title}`, async (t) => {
     const load = { rate: flood(250, 20), patience: 60_000, seconds: 45 };
     const seconds = run(later(15_000, queue(4), after), load);
     t.ok((seconds[14] as Second).refused > 0);
@@ -305,12 +310,12 @@ for (const { title, after } of BECAME) {
   });
 }
 
-t.test("a limit from a cold start goes when the service is warm", async (t) => {
+t.test("a limit from a cold start is lifted when the service is warm", async (t) => {
   const seconds = run(later(3_000, queue(20), queue(1)), { rate: () => 300, patience: 60_000, seconds: 10 });
   t.match(seconds.at(-1), { refused: 0, lost: 0 });
 });
 
-/** So many calls that begin together and end together. @returns how many were refused */
+/** Calls that begin together and end together. @returns how many were refused */
 function burst(limit: ConcurrencyLimit, calls: number, began: number, took: number): number {
   let begun = 0;
   while (begun < calls && limit.tryBegin(began)) begun++;
@@ -318,7 +323,7 @@ function burst(limit: ConcurrencyLimit, calls: number, began: number, took: numb
   return calls - begun;
 }
 
-t.test("calls are not compared with those of an hour before", async (t) => {
+t.test("calls are not compared with calls of an hour ago", async (t) => {
   const limit = new ConcurrencyLimit();
   for (const second of [0, 1, 2]) t.equal(burst(limit, 20, second * 1_000, 10), 0);
   for (const second of [3, 5]) t.equal(burst(limit, 60, second * 1_000, 300), 0);
@@ -326,15 +331,15 @@ t.test("calls are not compared with those of an hour before", async (t) => {
   for (const second of [3_610, 3_612]) t.equal(burst(limit, 500, second * 1_000, 1_000), 0);
 });
 
-t.test("a limit under which all calls hang is given up", async (t) => {
+t.test("a limit under which all calls hang is lifted", async (t) => {
   const limit = limited(t);
-  // Those that are in flight never end.
+  // The calls in flight never end.
   let now = 15_000;
   for (const last = now + MAX_USELESS_MS + 1_000; now <= last && !limit.tryBegin(now); ) now += 100;
   t.equal(limit.limit, Number.POSITIVE_INFINITY);
 });
 
-t.test("calls from before the limit say nothing about it, however long they wait", async (t) => {
+t.test("calls that began before the limit do not change it, however long they wait", async (t) => {
   const seconds = run(queue(4), { rate: flood(250, 40), patience: 60_000, seconds: 40 });
   t.ok(sum(seconds.slice(-10), "answered") > 0.9 * 2_500);
   t.ok(seconds.slice(-30).every(({ refused }) => refused > 0.9 * 9_750));
@@ -347,7 +352,7 @@ t.test("a limit grows when the service has become faster", async (t) => {
   t.match(seconds[24], { refused: 0, lost: 0 });
 });
 
-t.test("a limit under which calls do not get faster is given up", async (t) => {
+t.test("a limit under which calls do not become faster is lifted", async (t) => {
   const service = later(
     15_000,
     queue(4),
@@ -358,7 +363,7 @@ t.test("a limit under which calls do not get faster is given up", async (t) => {
   t.match(seconds.at(-1), { refused: 0, lost: 0 });
 });
 
-t.test("however many calls are lost, some begin", async (t) => {
+t.test("some calls begin, however many are lost", async (t) => {
   const limit = new ConcurrencyLimit();
   run(queue(4), { rate: flood(250, 40), patience: 300, seconds: 10 }, limit);
   t.ok(limit.limit >= MIN_LIMIT);

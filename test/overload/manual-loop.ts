@@ -1,4 +1,4 @@
-/** An event loop that a test turns by hand. */
+/** An event loop that a test controls. */
 import { type CallQueue, MAX_TURN_MS, MAX_UNTIMED } from "../../src/overload/call-queue.js";
 
 export class ManualLoop {
@@ -16,19 +16,19 @@ export class ManualLoop {
     this.#afterMicrotasks.push(callback);
   }
 
-  /** Ends the turn: what calls back after it does so before this returns. */
+  /** Ends the turn. What calls back afterwards does so before this function returns. */
   turn(): void {
     for (const callback of this.#atTurnEnd.splice(0)) callback();
     while (this.#afterMicrotasks.length > 0) for (const callback of this.#afterMicrotasks.splice(0)) callback();
   }
 
-  /** Whether nothing calls back any more. */
+  /** Whether no callback is pending. */
   get isIdle(): boolean {
     return this.#atTurnEnd.length === 0;
   }
 }
 
-/** Lets a turn pass in which calls of a group have taken so much time that all others have to wait. */
+/** Runs a turn in which calls of a group take so much time that all other calls have to wait. */
 export function fillTurn(callQueue: CallQueue, loop: ManualLoop, group = "a"): void {
   for (let call = 0; call < MAX_UNTIMED; call++) callQueue.mayBegin();
   callQueue.mayBegin();

@@ -1,13 +1,13 @@
-// Work in turns leaves other work its turns of the event loop, also where several pieces of work rest at once.
+// Work in turns lets other work run on the event loop, even if several works wait at the same time.
 import t from "tap";
 import { inTurns, mapPaced, type Steps } from "../../src/overload/pace.js";
 
-/** Longer than a turn may be. */
+/** Longer than a turn. */
 const STEP_MS = 12;
 const WORKS = 3;
 const STEPS = 3;
 
-/** The turn of the event loop. */
+/** The number of the event loop's current turn. */
 let turn = 0;
 let isDone = false;
 const count = (): void => {
@@ -19,7 +19,7 @@ t.teardown(() => {
   isDone = true;
 });
 
-/** Takes longer than a turn may. @returns the turn it is in */
+/** Takes longer than a turn. @returns the number of the turn it runs in */
 function step(): number {
   for (const began = performance.now(); performance.now() - began < STEP_MS; );
   return turn;
@@ -32,7 +32,7 @@ function* steps(turns: number[]): Steps<void> {
   }
 }
 
-t.test("each step that is longer than a turn has one of its own", async (t) => {
+t.test("each step that is longer than a turn has its own turn", async (t) => {
   const turns: number[] = [];
   await inTurns(steps(turns));
   t.equal(new Set(turns).size, STEPS, String(turns));
@@ -40,7 +40,7 @@ t.test("each step that is longer than a turn has one of its own", async (t) => {
   t.equal(new Set(mapped).size, 3, String(mapped));
 });
 
-t.test("of several pieces of work one goes on in each turn", async (t) => {
+t.test("if several works wait, one of them continues in each turn", async (t) => {
   const turns: number[] = [];
   const begin = async (): Promise<void> => {
     await new Promise(setImmediate);

@@ -1,8 +1,8 @@
-// How long clients are throttled that were refused together: they must not come back together.
+// How long clients are throttled that were refused together: they must not return together.
 import t, { type Test } from "tap";
 import { Throttle } from "../../src/overload/throttle.js";
 
-/** The times of a thousand throttles, in milliseconds. */
+/** The durations of a thousand throttles, in milliseconds. */
 function times(t: Test, begin: () => void): number[] {
   const timers = t.capture(globalThis, "setTimeout", () => 0 as unknown as NodeJS.Timeout);
   for (let count = 0; count < 1_000; count++) begin();
@@ -11,7 +11,7 @@ function times(t: Test, begin: () => void): number[] {
   return asked.map(({ args }) => args[1] as number);
 }
 
-t.test("each throttle has a time of its own, by default of 300 to 600 ms", async (t) => {
+t.test("each throttle has its own random time, by default 300 to 600 ms", async (t) => {
   const spread = times(t, () => new Throttle({ method: "GET", target: "/", onEnd() {} }));
   t.equal(spread.length, 1_000);
   for (const [from, to] of [

@@ -1,4 +1,5 @@
-// Everything that a process has opened is closed at its stop and after a failed start, even if closing a part fails.
+// A process closes everything that it has opened, at its stop and after a failed start, even if
+// closing a part fails.
 import t from "tap";
 import { loadConfig } from "../../src/config/config.js";
 import { createLog } from "../../src/log.js";
@@ -15,7 +16,7 @@ function recorded() {
 
 const NEVER = new Promise(() => {});
 
-t.test("closes parts in the opposite order, and those added as last after all others", async (t) => {
+t.test("closes parts in the opposite order, and the parts of ownLast after all others", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
   add("port");
@@ -24,7 +25,7 @@ t.test("closes parts in the opposite order, and those added as last after all ot
   t.same(closed, ["port", "store", "health"]);
 });
 
-t.test("logs a part whose closing throws, and closes the others", async (t) => {
+t.test("logs an error when closing a part, and closes the others", async (t) => {
   const { owner, add, closed, logged } = recorded();
   add("store");
   owner.own({ close: () => Promise.reject(new Error("the disk is full")) });
@@ -35,7 +36,7 @@ t.test("logs a part whose closing throws, and closes the others", async (t) => {
   t.match(logged.join(""), /the disk is full/);
 });
 
-t.test("closes the other parts when the closing of one hangs", async (t) => {
+t.test("closes the other parts if closing one of them hangs", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
   owner.own({ close: () => NEVER });
@@ -43,14 +44,14 @@ t.test("closes the other parts when the closing of one hangs", async (t) => {
   t.same(closed, ["store"]);
 });
 
-t.test("closes a part at once that is opened after the start was abandoned", async (t) => {
+t.test("closes a part at once if it is opened after the start was abandoned", async (t) => {
   const { owner, add, closed } = recorded();
   await owner.abandonStart();
   add("late");
   t.same(closed, ["late"]);
 });
 
-t.test("has parts leave before it closes any, and shares one drain time among all parts", async (t) => {
+t.test("lets all parts leave before it closes one, and all parts share one drain time", async (t) => {
   const { owner } = recorded();
   const order: string[] = [];
   const drains: number[] = [];

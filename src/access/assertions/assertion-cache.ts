@@ -1,10 +1,11 @@
 /**
- * The signed contexts that a guard keeps: a gateway's guard signs them, a service's guard verifies them. A call with one
- * that is kept costs one lookup in a map on either side.
+ * The caller assertions that a guard caches. A gateway's guard signs them, a service's guard
+ * verifies them. A call with a cached assertion needs only one lookup in a map on either side.
  *
- * A context expires with the lease in which it was signed, by the authority's time. The authority waits as long for a
- * gateway that it cannot reach. So a context is kept only where its caller calls several times in a lease. Where it calls
- * more rarely, the context would hardly be used, and objects that live for seconds cost the garbage collector most.
+ * An assertion expires with the lease in which it was signed, by the authority's time. The
+ * authority waits as long for a gateway that it cannot reach. So an assertion is cached only if its
+ * caller calls several times in a lease. Otherwise the assertion would hardly be used again, and
+ * objects that live for seconds are the most expensive ones for the garbage collector.
  */
 
 import type { Admission, Guarded, SignedAssertion } from "../../call/admission.js";
@@ -20,16 +21,22 @@ import type { Policy } from "../follow/policy.js";
 import { macOf, readAssertion, signAssertion, verifyAssertion } from "./caller-assertion.js";
 
 /**
- * Most contexts that are kept, signed ones and verified ones, and most bytes that each kind takes. A context is good for a
- * lease at most, so more of them would gain little.
+ * Maximum number of signed and of verified assertions that are cached, and maximum bytes of each
+ * kind. An assertion is valid for at most one lease, so a larger cache would gain little.
  */
 const MAX_KEPT = 20_000;
 const MAX_BYTES = 24 * 1024 ** 2;
-/** A signed context is kept where its caller calls at least so often until it expires. */
+/**
+ * A signed assertion is cached if, at the rate of its last two calls, the caller calls this often
+ * until it expires.
+ */
 const MIN_CALLS = 8;
-/** Contexts that are kept because their calls are under way: the last ones. */
+/** Number of recent assertions that are cached because their calls may still be running. */
 const MAX_LATEST = 64;
-/** What a signed context takes beside its text, and a verified one with its caller. */
+/**
+ * Bytes of a signed assertion without its text, and of a verified one with its caller but without
+ * its text.
+ */
 const SIGNED_BYTES = 400;
 const VERIFIED_BYTES = 800;
 
@@ -37,14 +44,17 @@ interface Signed {
   readonly metadata: Metadata;
   readonly caller: KnownCaller | undefined;
   readonly namespaceId: string | undefined;
-  /** Of the keys. */
+  /** Version of the AssertionKeys. */
   readonly version: number;
-  /** The end of the lease that it was signed in, and when it is signed anew if that has moved, in monotonic time. */
+  /**
+   * The end of the lease in which it was signed, and from when it is signed again for a later end,
+   * in milliseconds of `performance.now()`.
+   */
   readonly end: number;
   readonly renewal: number;
 }
 
-/** What a verified context says. */
+/** The content of a verified assertion. */
 export interface Verified {
   readonly text: string;
   readonly resource: string;
@@ -55,20 +65,23 @@ export interface Verified {
   readonly service: string | undefined;
   /** In milliseconds since 1970 by the authority's clock. */
   readonly expires: number;
-  /** Of the keys. */
+  /** Version of the AssertionKeys. */
   readonly version: number;
 }
 
-/** The signed and verified contexts of one guard. */
+/** The signed and verified assertions of one guard. */
 export class AssertionCache {
-  /** Gives the keys, the revision and the lease by which contexts are signed and verified. */
+  /** Has the keys, the revision and the lease by which assertions are signed and verified. */
   readonly #policy: Policy;
   readonly #callers: CallerCache;
   readonly #signed = new BoundedMap<string, Signed>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfSigned });
   /** By their signatures. */
   readonly #verified = new BoundedMap<string, Verified>(MAX_KEPT, { maxBytes: MAX_BYTES, bytesOf: bytesOfVerified });
-  readonly #seen = new SeenOnce();
-  /** The last contexts that calls came with: each call is admitted twice, most often at once (src/rpc/running-call.ts). */
+  readonly #seen = new RecentlySeen();
+  /**
+   * The assertions of the latest calls. Each call is admitted twice, usually in quick succession
+   * (src/rpc/running-call.ts).
+   */
   readonly #latest: (Verified | undefined)[] = new Array(MAX_LATEST).fill(undefined);
 
   constructor(policy: Policy, callers: CallerCache) {
@@ -76,17 +89,17 @@ export class AssertionCache {
     this.#callers = callers;
   }
 
-  /** What a service is sent with a call that this guard has admitted. */
+  /** The caller assertion that a service is sent with a call that this guard has admitted. */
   assertionOf(admission: Admission): SignedAssertion {
     return new LazyAssertion(this, admission, this.#policy.lease.end, this.#policy.revision);
   }
 
-  /** @returns nothing where the service's key is not known */
+  /** @returns no metadata if the service's key is not known */
   sign({ endpoint, caller, namespace, namespaceId }: Admission, end: number, revision: bigint): Metadata {
     const { keys } = this.#policy.current;
     const known = caller instanceof KnownCaller ? caller : undefined;
     if (known === undefined || known.isSignedKept) {
-      const kept = this.#signed.get(nameOf(known?.hash ?? namespace, endpoint));
+      const kept = this.#signed.get(cacheKeyOf(known?.hash ?? namespace, endpoint));
       const isSame = kept?.caller === known && kept?.namespaceId === namespaceId;
       if (kept !== undefined && isSame && kept.version === keys.version) {
         if (kept.end === end || performance.now() < kept.renewal) return kept.metadata;
@@ -103,7 +116,7 @@ export class AssertionCache {
       known.isSignedKept = true;
     }
     const renewal = (now + end) / 2;
-    const name = nameOf(known?.hash ?? namespace, endpoint);
+    const name = cacheKeyOf(known?.hash ?? namespace, endpoint);
     this.#signed.set(name, { metadata, caller: known, namespaceId, version: keys.version, end, renewal });
     return metadata;
   }
@@ -123,7 +136,7 @@ export class AssertionCache {
       caller: caller && toMessage(caller, endpoint),
       sha256: caller?.hashBytes ?? NO_BYTES,
       service: "",
-      // Rounded down: rather too early than too late.
+      // Rounded down: it may expire too early, but not too late.
       expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
       generation: BigInt(key.generation),
       revision,
@@ -132,25 +145,27 @@ export class AssertionCache {
     return signAssertion(context, key, keys.delegationToken);
   }
 
-  /** What a context says, where it is known here already. */
+  /** The content of an assertion that is cached and still valid for the current keys and caller. */
   find(text: string): Verified | undefined {
-    const place = placeOf(text) % MAX_LATEST;
-    let known = this.#latest[place];
+    const slot = slotOf(text) % MAX_LATEST;
+    let known = this.#latest[slot];
     if (known?.text !== text) {
       if (!this.#seen.has(text)) return undefined;
-      // By its end: a text as long takes time to hash.
+      // Keyed by the MAC alone: hashing the whole assertion would be slower.
       known = this.#verified.get(macOf(text));
       if (known?.text !== text) return undefined;
-      this.#latest[place] = known;
+      this.#latest[slot] = known;
     }
     if (known.version !== this.#policy.current.keys.version) return undefined;
     return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
   }
 
   /**
-   * Verifies a context; a promise where its key is newer than what this guard has applied.
-   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED for one that is not good for calls of this service;
-   * UNAVAILABLE for one signed by a gateway that has not heard yet that the key was replaced.
+   * Verifies an assertion. Returns a promise if it was signed by a newer key than this guard has
+   * applied.
+   * @throws {StatusError} (or rejects with one) UNAUTHENTICATED if it is not valid for calls of
+   * this service; UNAVAILABLE if it was signed by a gateway that does not know yet that the key was
+   * replaced
    */
   verify(text: string, endpoint: Guarded): Verified | Promise<Verified> {
     const key = this.#policy.current.keys.of(endpoint.service);
@@ -177,7 +192,9 @@ export class AssertionCache {
     return badAssertion(endpoint);
   }
 
-  /** @throws {StatusError} UNAUTHENTICATED for a caller that cannot be understood. */
+  /**
+   * @throws {SyntaxError} if a resource that the caller's token is limited to cannot be understood
+   */
   #read(text: string, context: CallContext): Verified {
     const { resource, namespace, namespaceId, caller, sha256, service, expires, revision } = context;
     return {
@@ -193,17 +210,17 @@ export class AssertionCache {
   }
 
   /**
-   * Keeps a context for the call that came with it, and for later ones where it comes for the second time. It is good until
-   * something changes about its caller or the keys.
+   * Caches an assertion for the call that came with it, and for later calls if it has been seen
+   * before. It is valid until its caller or the keys change, or it expires.
    */
   keep(verified: Verified): void {
     const { text } = verified;
-    this.#latest[placeOf(text) % MAX_LATEST] = verified;
+    this.#latest[slotOf(text) % MAX_LATEST] = verified;
     if (this.#seen.has(text)) this.#verified.set(macOf(text), verified);
     else this.#seen.add(text);
   }
 
-  /** Forgets all contexts. */
+  /** Forgets all assertions. */
   clear(): void {
     this.#signed.clear();
     this.#verified.clear();
@@ -211,11 +228,14 @@ export class AssertionCache {
   }
 }
 
-/** The context of one admission. It keeps the lease and the revision in which that was made. */
+/**
+ * The assertion of one admission. It stores the lease and the revision at which the admission was
+ * made.
+ */
 class LazyAssertion implements SignedAssertion {
   readonly #assertions: AssertionCache;
   readonly #admission: Admission;
-  /** Of the lease, in monotonic time. */
+  /** The end of the lease, in milliseconds of `performance.now()`. */
   readonly #end: number;
   readonly #revision: bigint;
   #metadata: Metadata | undefined;
@@ -233,39 +253,44 @@ class LazyAssertion implements SignedAssertion {
   }
 }
 
-/** Which contexts came lately: one for each place, the last one. What it forgets is verified once more. */
-class SeenOnce {
-  readonly #places = new Uint32Array(2 ** 16);
+/**
+ * Which assertions were seen lately: the last one for each slot. A forgotten one is verified again.
+ */
+class RecentlySeen {
+  readonly #slots = new Uint32Array(2 ** 16);
 
   has(text: string): boolean {
-    return this.#places[placeOf(text)] === markOf(text);
+    return this.#slots[slotOf(text)] === fingerprintOf(text);
   }
 
   add(text: string): void {
-    this.#places[placeOf(text)] = markOf(text);
+    this.#slots[slotOf(text)] = fingerprintOf(text);
   }
 }
 
-/** 16 bits of a context's signature, which is random: of three characters in base64url. The very last has only 2 bits. */
-function placeOf(text: string): number {
+/**
+ * 16 bits of an assertion's signature, which is random: from three characters of base64url. The
+ * last character is left out, because it has only 2 bits.
+ */
+function slotOf(text: string): number {
   const end = text.length - 2;
   return ((text.charCodeAt(end) << 12) ^ (text.charCodeAt(end - 1) << 6) ^ text.charCodeAt(end - 2)) & 0xffff;
 }
 
 /** The four characters before them, as an unsigned number of 32 bits. */
-function markOf(text: string): number {
+function fingerprintOf(text: string): number {
   const end = text.length - 5;
   const [a, b] = [text.charCodeAt(end), text.charCodeAt(end - 1)];
   const [c, d] = [text.charCodeAt(end - 2), text.charCodeAt(end - 3)];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-/** The refusal of a context that is not good here. */
+/** The refusal of an assertion that is not valid here. */
 export function badAssertion(endpoint: Guarded): StatusError {
   return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
 }
 
-/** The refusal of a context that outlived the lease in which it was signed: the call took too long on its way. */
+/** The refusal of an assertion whose lease expired before the call arrived. */
 export function lateAssertion(endpoint: Guarded): StatusError {
   return new StatusError(
     Code.UNAVAILABLE,
@@ -274,8 +299,9 @@ export function lateAssertion(endpoint: Guarded): StatusError {
 }
 
 /**
- * A caller as a context carries it. Of the resources that its token is limited to, only those that cover the endpoint:
- * all of them may not fit in a header. `reportUse` is false, because the gateway has noted the use of the key.
+ * A caller as an assertion carries it. It has only those limits of the token that cover the
+ * endpoint, because all of them may not fit in a header. `reportUse` is false, because the gateway
+ * has recorded the use of the key.
  */
 function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
   const { namespace, account, scopes, expires, resources, limits, enrolment } = caller;
@@ -295,7 +321,7 @@ function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
 const NO_BYTES = Buffer.alloc(0);
 
 /** @param whose the hash of a caller's token, or the namespace of calls without a caller */
-function nameOf(whose: string, { resource }: Guarded): string {
+function cacheKeyOf(whose: string, { resource }: Guarded): string {
   return `${whose} ${resource}`;
 }
 
@@ -303,7 +329,7 @@ function bytesOfSigned({ metadata }: Signed): number {
   return SIGNED_BYTES + (metadata[0]?.[1].length ?? 0);
 }
 
-/** The caller's texts are in the text, base64-encoded. */
+/** The text is counted twice, because the caller's texts are decoded from it. */
 function bytesOfVerified({ text }: Verified): number {
   return VERIFIED_BYTES + 2 * text.length;
 }

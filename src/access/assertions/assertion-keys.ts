@@ -1,11 +1,13 @@
 /**
- * The keys under which contexts of calls are signed, and tickets. All are derived from one secret of the authority's log:
+ * The keys that sign caller assertions and delegation tokens. All are derived from one secret of
+ * the authority's log:
  *
  *     secret ─HMAC─▶ root (of `gateway`) ─HMAC─▶ a key for each service
- *                                        └─────▶ the key of tickets
+ *                                        └─────▶ the key of delegation tokens
  *
- * Gateways have the root, a service has its own key alone. A key is replaced by a new generation, which is the revision
- * of the change that replaced it; replacing the root replaces every key.
+ * Gateways have the root key; a service has only its own key. A key is replaced by one of a new
+ * generation. The generation is the revision of the change that replaced the key. Replacing the
+ * root key replaces every key.
  */
 import { createHmac } from "node:crypto";
 import { GATEWAY } from "../../contract/names.js";
@@ -17,18 +19,18 @@ export interface AssertionKey {
   readonly secret: Buffer;
 }
 
-/** @param secret of the authority. */
+/** @param secret of the authority */
 export function rootOf(secret: Uint8Array, generation: number): Buffer {
   return derive(secret, `root ${generation}`);
 }
 
-/** @param generation of the service's own key; that of the root counts where it is later. */
+/** @param generation of the service's own key; the root's generation is used if it is later */
 export function keyOf(root: AssertionKey, service: string, generation: number): AssertionKey {
   const later = Math.max(root.generation, generation);
   return { generation: later, secret: derive(root.secret, `service ${service} ${later}`) };
 }
 
-/** The key of tickets, derived from the root. */
+/** The key of delegation tokens, derived from the root key. */
 export function delegationKeyOf(root: AssertionKey): Buffer {
   return derive(root.secret, "ticket");
 }
@@ -37,21 +39,24 @@ function derive(key: Uint8Array, what: string): Buffer {
   return createHmac("sha256", key).update(what).digest();
 }
 
-/** Counts the changes of all ContextKeys of this process. */
+/** Counts the changes of all AssertionKeys of this process. */
 let versions = 0;
 
 /** The keys that one process has. */
 export class AssertionKeys {
-  /** Differs after each change, and from that of any other ContextKeys: what was signed or verified by another is looked at again. */
+  /**
+   * Changes with each change of the keys, and is unique among all AssertionKeys of the process.
+   * What was signed or verified at another version is checked again.
+   */
   version = ++versions;
-  /** The key of tickets; undefined where there is no root. */
+  /** The key of delegation tokens; undefined if there is no root key. */
   delegationToken: Buffer | undefined;
   #root: AssertionKey | undefined;
-  /** As given, by service: with a root, only the generations count. */
+  /** The keys as received, by service. If there is a root key, only their generations are used. */
   readonly #given = new Map<string, AssertionKey>();
   readonly #derived = new Map<string, AssertionKey>();
 
-  /** The key of a service's calls; undefined where it is not known. */
+  /** The key for calls of a service; undefined if it is not known. */
   of(service: string): AssertionKey | undefined {
     const root = this.#root;
     if (root === undefined) return this.#given.get(service);
@@ -85,5 +90,5 @@ export class AssertionKeys {
   }
 }
 
-/** Services called have names that a caller cannot choose; this is for those that come and go. */
+/** Callers cannot choose the names of called services; this is for services that come and go. */
 const MAX_DERIVED = 10_000;

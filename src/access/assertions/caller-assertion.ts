@@ -1,8 +1,10 @@
 /**
- * What a service believes about a call because it is signed: `base64url(CallContext).ticket.mac`, sent as
- * `x-portico-context`. See portico/auth/v1/delegation.proto.
+ * A caller assertion is how a service learns who calls:
+ * `base64url(CallContext).delegationToken.mac`, sent as `x-portico-context`. See
+ * portico/auth/v1/delegation.proto.
  *
- * The texts are compared, not the bytes they stand for: base64 has several texts for one sequence of bytes.
+ * Signatures are compared as texts, not as the bytes that they stand for: several base64 texts
+ * stand for one sequence of bytes.
  */
 import { timingSafeEqual } from "node:crypto";
 import { CallContext } from "../../gen/portico/auth/v1/delegation.js";
@@ -10,33 +12,41 @@ import { asBuffer } from "../../wire/buffer.js";
 import type { AssertionKey } from "./assertion-keys.js";
 import { hmacSha256 } from "./hmac.js";
 
-/** Of a signature, the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 asks for at least half of it), in base64url. */
+/**
+ * Length in base64url of a signature: the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 demands at
+ * least half of it).
+ */
 const MAC_LENGTH = 22;
-/** A context names a caller with all its scopes and limits. */
+/** An assertion has a caller with all its scopes and limits. */
 const MAX_LENGTH = 64 * 1024;
 
-/** @param delegationToken the key of tickets. */
+/** @param delegationToken the key of delegation tokens */
 export function signAssertion(context: CallContext, key: AssertionKey, delegationToken: Uint8Array): string {
   const payload = asBuffer(CallContext.encode(context).finish()).toString("base64url");
   const signed = `${payload}.${sign(payload, delegationToken)}`;
   return `${signed}.${sign(signed, key.secret)}`;
 }
 
-/** What a context says; undefined unless it is signed by the key of the service called. */
+/** The content of an assertion; undefined unless it is signed by the key of the called service. */
 export function verifyAssertion(text: string, key: AssertionKey): CallContext | undefined {
   const end = text.length - MAC_LENGTH;
   if (text.length > MAX_LENGTH || text[end - 1] !== ".") return undefined;
   return isMac(text.slice(end), text.slice(0, end - 1), key.secret) ? readAssertion(text) : undefined;
 }
 
-/** What a context says; undefined unless a gateway or an authority made it. */
+/**
+ * The content of an assertion; undefined unless a gateway or an authority made its delegation
+ * token. @param delegationToken the key of delegation tokens
+ */
 export function verifyDelegationToken(text: string, delegationToken: Uint8Array): CallContext | undefined {
   const [payload, mac] = text.split(".", 2);
   if (text.length > MAX_LENGTH || payload === undefined || mac === undefined) return undefined;
   return isMac(mac, payload, delegationToken) ? readAssertion(text) : undefined;
 }
 
-/** What a context says, whether it is signed or not; undefined for none. */
+/**
+ * The content of an assertion, without a check of its signature; undefined if it cannot be decoded.
+ */
 export function readAssertion(text: string): CallContext | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   try {
@@ -46,12 +56,15 @@ export function readAssertion(text: string): CallContext | undefined {
   }
 }
 
-/** The signature at a context's end. */
+/** The signature at the end of an assertion. */
 export function macOf(text: string): string {
   return text.slice(-MAC_LENGTH);
 }
 
-/** By the code of a character of base64url, the character whose last four bits are 0: 16 bytes end within a character. */
+/**
+ * By character code of a base64url digit: the digit with its last four bits set to 0. 16 bytes end
+ * within a digit.
+ */
 const LAST: string[] = [];
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 for (let value = 0; value < DIGITS.length; value++) LAST[DIGITS.charCodeAt(value)] = DIGITS[value & 0b110000] as string;

@@ -1,6 +1,7 @@
 /**
- * How a service calls another: it shows the authority its enrolment token and, to act for the caller whose call it is
- * serving, the context of that call. What comes back is sent with calls to the one endpoint that it was asked for.
+ * How a service calls another service. It sends the authority its enrolment token and, to act for
+ * the caller that it is serving, the caller assertion of that call. It gets an assertion for calls
+ * to the one endpoint that it asked for.
  */
 
 import { CONTEXT, first, type Metadata } from "../../call/metadata.js";
@@ -16,27 +17,32 @@ export interface DelegationOptions {
   readonly metadata: Metadata;
   /** Canonical resource of the endpoint to call, such as `service:orders:Orders.Get`. */
   readonly resource: string;
-  /** The metadata of the call that is being served, to act for its caller; undefined: for the service's own account. */
+  /**
+   * The metadata of the call that is being served, to act for its caller; undefined: the service
+   * acts for itself.
+   */
   readonly actingFor?: Metadata | undefined;
-  /** Where the service acts for itself; `default` where it is not said. */
+  /** The namespace in which the service acts for itself; default: `default`. */
   readonly namespace?: string | undefined;
 }
 
 /** Metadata for calls to the endpoint. */
 export interface Delegated {
   readonly metadata: Metadata;
-  /** When another must be asked for, in milliseconds of `performance.now()`. */
+  /** When a new assertion must be asked for, in milliseconds of `performance.now()`. */
   readonly until: number;
 }
 
 /**
- * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED where the rules do not allow the service, or its caller;
- * UNAUTHENTICATED too for a call to be acted for that came without a context.
+ * @throws {StatusError} UNAUTHENTICATED or PERMISSION_DENIED if the rules do not allow the service
+ * or its caller; UNAUTHENTICATED also if the service acts for the caller of a call that has no
+ * assertion
  */
 export async function delegate(options: DelegationOptions): Promise<Delegated> {
   const { channel, metadata, resource, actingFor, namespace = "" } = options;
   const asked = performance.now();
-  // A call without a context has no caller to act for. An empty context would mean the service's own account.
+  // A call without an assertion has no caller to act for. An empty text would mean the service's
+  // own account.
   const context = actingFor === undefined ? "" : (first(actingFor, CONTEXT) ?? "none");
   const request = { resource, actingFor: context, namespace };
   const response = await repeated(channel, DelegationService.issue, request, { metadata });

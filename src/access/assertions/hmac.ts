@@ -1,22 +1,28 @@
 /**
- * HMAC-SHA256 (RFC 2104) of short texts, which a call may need several times. It is made of two hashes by `hash`, because
- * `createHmac` makes an object outside of the JavaScript heap each time, which the garbage collector must finish.
+ * HMAC-SHA256 (RFC 2104) of short texts. A call may need it several times. It is computed as two
+ * hashes by `hash`, because `createHmac` allocates an object outside the JavaScript heap each time,
+ * which the garbage collector must finalize.
  */
 import { hash } from "node:crypto";
 
 /** Bytes of a block of SHA-256. */
 const BLOCK = 64;
 const HASH = 32;
-/** The inner and the outer message of RFC 2104: a block made of the key, and then what is hashed. */
+/**
+ * The inner and the outer message of RFC 2104: a block made of the key, followed by what is hashed.
+ */
 interface Messages {
   readonly inner: Uint8Array;
   readonly outer: Buffer;
 }
 
 const known = new WeakMap<Uint8Array, Messages>();
-/** Where inner messages are put together; longer ones get memory of their own. */
+/** Buffer for inner messages; a longer message gets its own buffer. */
 const scratch = Buffer.alloc(4 * 1024);
-/** The views of its first bytes, by their length: making a view takes about as long as hashing it. */
+/**
+ * Views of the first bytes of `scratch`, by length: making a view takes about as long as hashing
+ * it.
+ */
 const views: (Buffer | undefined)[] = new Array(scratch.length + 1).fill(undefined);
 
 /**
@@ -33,7 +39,7 @@ export function hmacSha256(text: string, key: Uint8Array): string {
   return hash("sha256", outer, "base64url");
 }
 
-/** @returns a buffer of that length, which is good until the next call */
+/** @returns a buffer of that length, valid until the next call */
 function messageOf(length: number): Buffer {
   if (length > scratch.length) return Buffer.allocUnsafe(length);
   const found = views[length];

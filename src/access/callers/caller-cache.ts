@@ -1,9 +1,10 @@
 /**
- * The callers of tokens, as looked up at the authority. A token is looked up once, by its SHA-256, and then kept by its
- * text, so a call with a known token computes no hash and waits for nothing. A caller is forgotten when the authority says
- * that something about it changed; an answer that is older than the last such change is asked for again.
+ * The callers of tokens, as the authority resolved them. A token is looked up once, by its SHA-256,
+ * and then cached by its text. So a call with a known token computes no hash and waits for nothing.
+ * A caller is forgotten when the authority reports that something about it has changed. A response
+ * that is older than the last such change is asked for again.
  *
- * Code that holds a caller across an `await` must ask `isCurrent` before it relies on it.
+ * Code that uses a caller after an `await` must check `isCurrent` first.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { authorityUnreachable } from "../../call/admission.js";
@@ -16,23 +17,35 @@ import { CallerTable } from "./caller-table.js";
 import { KnownCaller } from "./known-caller.js";
 import { Lookups, type Resolved } from "./lookups.js";
 
-/** Callers that are kept. A caller takes some 400 bytes, more where its account has scopes that no other has. */
+/**
+ * Limits of the cache. A caller takes about 400 bytes, and more if its account has scopes that no
+ * other account has.
+ */
 const LIMITS = { callers: 250_000, bytes: 96 * 1024 ** 2 };
-/** Apart from the callers, so that made-up tokens push no caller out. */
+/** Unknown tokens are cached apart from callers, so that made-up tokens cannot evict a caller. */
 const MAX_UNKNOWN = 10_000;
-/** Tokens that are looked up at the same time: as many as a gateway has connections. */
+/**
+ * Maximum number of tokens that are looked up at the same time: the maximum number of connections
+ * of a gateway.
+ */
 const MAX_LOOKUPS = 10_000;
-/** Most used keys remembered for the next ping. */
+/** Maximum number of used keys that are remembered for the next ping. */
 const MAX_USED = 10_000;
 /** How long a lookup may take, in milliseconds. */
 export const LOOKUP_TIME = 5_000;
-/** How long to wait before asking again an authority whose answer was too old, in milliseconds. */
+/**
+ * How long to wait before an authority whose response was too old is asked again, in milliseconds.
+ */
 const RETRY_PAUSE = 10;
-/** How long to wait before asking again an authority that is not reached, as while it restarts; in milliseconds. */
+/**
+ * How long to wait before an authority that cannot be reached is asked again, in milliseconds. It
+ * may be restarting.
+ */
 const UNREACHABLE_PAUSE = 100;
 /**
- * How long a token counts as unknown without asking again, in milliseconds. A token that is not valid never becomes
- * valid; but where several authorities share a store, one may not yet know of a token that another has just issued.
+ * How long a token counts as unknown without asking again, in milliseconds. An invalid token never
+ * becomes valid. But with several authorities on one store, one of them may not know a token yet
+ * that another one has just issued.
  */
 const UNKNOWN_TIME = 10_000;
 
@@ -60,7 +73,10 @@ export class CallerCache {
     return this.#changes.revision;
   }
 
-  /** The caller of a token as far as it is known here, its expiry not yet judged; undefined: it must be looked up. */
+  /**
+   * The caller of a token as far as it is known here; its expiry is not checked. Undefined: the
+   * token must be looked up.
+   */
   find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
     const caller = this.#known.get(token);
     if (caller !== undefined) {
@@ -73,14 +89,15 @@ export class CallerCache {
   }
 
   /**
-   * Asks the authority for the caller of a token; one question for all that ask at the same time.
-   * @throws {StatusError} UNAVAILABLE when there is no answer in time, or too many tokens are being looked up.
+   * Asks the authority for the caller of a token, once for all calls that need it at the same time.
+   * @throws {StatusError} UNAVAILABLE if there is no response in time, or too many tokens are being
+   * looked up
    */
   lookUp(token: string): Promise<KnownCaller | undefined> {
     return this.#once(token, () => this.#lookUp(token));
   }
 
-  /** @param name of a token: its text, or its SHA-256. */
+  /** @param name of a token: its text, or its SHA-256 */
   #once(name: string, ask: () => Promise<KnownCaller | undefined>): Promise<KnownCaller | undefined> {
     const underWay = this.#lookups.get(name);
     if (underWay !== undefined) return underWay;
@@ -94,7 +111,7 @@ export class CallerCache {
 
   /**
    * As `lookUp`, for a caller that is known by its `hash`.
-   * @throws {StatusError} UNAVAILABLE as `lookUp`.
+   * @throws {StatusError} UNAVAILABLE as `lookUp`
    */
   lookUpHash({ hash, hashBytes }: KnownCaller): Promise<KnownCaller | undefined> {
     return this.#once(hash, () => this.ask(hashBytes, performance.now() + LOOKUP_TIME));
@@ -108,9 +125,10 @@ export class CallerCache {
   }
 
   /**
-   * Asks the authority for the caller of a token by its SHA-256, until the answer is no older than the last change.
-   * @param deadlineMonotonicMs in milliseconds of `performance.now()`.
-   * @throws {StatusError} UNAVAILABLE when there is no such answer in time.
+   * Asks the authority for the caller of a token by its SHA-256, until the response is no older
+   * than the last change.
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`
+   * @throws {StatusError} UNAVAILABLE if there is no such response in time
    */
   async ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<KnownCaller | undefined> {
     const { log } = this.#authority;
@@ -128,12 +146,15 @@ export class CallerCache {
     }
   }
 
-  /** The authority's answer; undefined where it is not reached and there is time to ask again. */
+  /**
+   * The authority's response; undefined if the authority cannot be reached and there is time to ask
+   * again.
+   */
   async #resolve(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved | undefined> {
     try {
       return await this.#asking.ask(sha256, deadlineMonotonicMs);
     } catch (error) {
-      // A batch ends with the first deadline in it.
+      // A batch has the earliest deadline of its lookups, which may be another caller's.
       const isUnreachable =
         error instanceof StatusError && [Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED].includes(error.code);
       if (!isUnreachable || performance.now() + UNREACHABLE_PAUSE >= deadlineMonotonicMs) throw error;
@@ -141,12 +162,15 @@ export class CallerCache {
     }
   }
 
-  /** Whether nothing has changed about a caller since it was last known to be right, as far as that is remembered. */
+  /**
+   * Whether nothing about a caller has changed since it was last confirmed. False also if that is
+   * not remembered.
+   */
   isCurrent(caller: KnownCaller): boolean {
     return this.#changes.confirm(caller);
   }
 
-  /** The version of callers (see CallerChanges) for what was said of one at a revision. */
+  /** The version of callers (see CallerChanges) for what was resolved at a revision. */
   versionOf(revision: bigint): number {
     return this.#changes.versionOf(revision);
   }
@@ -156,7 +180,7 @@ export class CallerCache {
     this.#changes.add(revision, changed);
   }
 
-  /** Forgets everything, as the state of the given revision comes in its place. */
+  /** Forgets everything: the state of the given revision replaces what was known. */
   forgetAll(revision: bigint): void {
     this.#changes.addAll(revision);
     this.#known.clear();
@@ -169,7 +193,7 @@ export class CallerCache {
     this.#used.push(caller);
   }
 
-  /** The SHA-256 of each key used since this was last asked. */
+  /** The SHA-256 of each key used since the last call of this function. */
   takeUsed(): Buffer[] {
     const used = this.#used;
     this.#used = [];
@@ -180,12 +204,15 @@ export class CallerCache {
   }
 }
 
-/** Whether a text can be a bearer token: one with its checksum, and not a refresh token. */
+/** Whether a text can be a bearer token: it has a valid checksum and is no refresh token. */
 function isBearer(text: string): boolean {
   return !text.startsWith("ptr_") && isToken(text);
 }
 
-/** A token's text alone: as part of a header, it would keep the header in memory. */
+/**
+ * A copy of a token's text: the original is a slice of a header, and would keep the whole header in
+ * memory.
+ */
 function copyOf(token: string): string {
   return Buffer.from(token, "latin1").toString("latin1");
 }

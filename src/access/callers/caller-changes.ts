@@ -1,17 +1,21 @@
 /**
- * Which callers have changed lately, and when. A guard keeps many callers, and does not walk through them at a change: each
- * kept caller has the version at which it was last known to be right, and when it is used again it is compared with the
- * changes since.
+ * Which callers have changed lately, and when. A guard caches many callers, and does not search
+ * them at each change. Instead, each cached caller has the version at which it was last confirmed.
+ * When it is used again, it is compared with the changes since that version.
  *
- * Versions count on from one snapshot of the authority to the next, so that a caller which was found before a snapshot
- * is never right after it. Within a snapshot's history they are as far apart as revisions.
+ * Versions increase across snapshots of the authority, so a caller that was found before a snapshot
+ * is never confirmed after it. After a snapshot, the version increases by the same steps as the
+ * revision.
  */
 import type { KnownCaller } from "./known-caller.js";
 
-/** Most tokens, accounts and namespaces whose changes are remembered; at least half as many are. */
+/**
+ * Maximum number of tokens, accounts and namespaces whose changes are remembered; the newest half
+ * of them always are.
+ */
 const MAX_REMEMBERED = 40_000;
 
-/** The callers that the changes of one revision are about. */
+/** The callers that changed in one revision. */
 export class ChangedCallers {
   /** By namespace. */
   readonly accounts = new Map<string, Set<string>>();
@@ -36,9 +40,12 @@ export class ChangedCallers {
   }
 }
 
-/** The changes of some versions in a row: the last version that each was about. */
+/**
+ * The changes of consecutive versions: for each token, account and namespace the last version that
+ * changed it.
+ */
 class Remembered {
-  /** Of the changes before the first. */
+  /** The version before the first of these changes. */
   readonly start: number;
   size = 0;
   readonly #tokens = new Map<string, number>();
@@ -61,7 +68,7 @@ class Remembered {
     this.size += tokens.size + namespaces.size;
   }
 
-  /** The last version that was about the caller; −1 for none. */
+  /** The last version that changed the caller; −1 for none. */
   last({ hash, enrolment, namespace, account }: KnownCaller): number {
     const token = this.#tokens.get(hash) ?? -1;
     if (enrolment !== undefined) return token;
@@ -72,11 +79,11 @@ class Remembered {
 
 /** The changes to callers that one guard has applied. */
 export class CallerChanges {
-  /** The revision of the last change: what was said of a caller before it may be out of date. */
+  /** The revision of the last change. What was resolved before it may be out of date. */
   revision = 0n;
   /** The version of the last change. */
   version = 0;
-  /** What a version is ahead of its revision. */
+  /** The version minus the revision. */
   #lead = 0;
   #younger = new Remembered(0);
   #older = new Remembered(0);
@@ -90,7 +97,7 @@ export class CallerChanges {
     this.#younger = new Remembered(this.version);
   }
 
-  /** Every caller may have changed: the state of the given revision comes in place of what was known. */
+  /** Every caller may have changed: the state of the given revision replaces what was known. */
   addAll(revision: bigint): void {
     this.revision = revision;
     this.version++;
@@ -99,14 +106,17 @@ export class CallerChanges {
     this.#older = this.#younger;
   }
 
-  /** The version of a revision, or that of the last change for a later one. */
+  /**
+   * The version of a revision; for a later revision than the last change, the version of that
+   * change.
+   */
   versionOf(revision: bigint): number {
     return Math.min(Number(revision) + this.#lead, this.version);
   }
 
   /**
-   * Whether what is kept of a caller is right. If so, that is noted in it.
-   * False also where changes that it should be compared with are remembered no longer.
+   * Whether the cached caller is still correct. If so, it is marked as confirmed at this version.
+   * False also if changes that it must be compared with are no longer remembered.
    */
   confirm(caller: KnownCaller): boolean {
     const { confirmedAt } = caller;

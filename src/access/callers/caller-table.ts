@@ -1,38 +1,46 @@
 /**
- * The callers that one guard keeps, by their tokens: at most so many, and at most so many bytes. Where there is no room, the
- * clock algorithm (FIFO with a second chance) evicts callers that have not been used for long.
+ * The callers that one guard caches, by token, up to a maximum number and a maximum size. When it
+ * is full, the clock algorithm (FIFO with a second chance) evicts callers that have not been used
+ * for long.
  *
- * Callers with the same scopes and limits share them, so an account's scopes are kept once for all its tokens.
+ * Callers with the same scopes and limits share one object for them, so an account's scopes are
+ * stored once for all its tokens.
  */
 import type { KnownCaller, Permissions } from "./known-caller.js";
 
-/** What a caller takes beside its account's name, its key's name and its powers: its object, its token, its hash, its place in the map. */
+/**
+ * Bytes of a caller without the names of its account and key and without its permissions: its
+ * object, token, hash and map entry.
+ */
 const CALLER_BYTES = 400;
-/** What powers take, and each of their texts beside its characters. */
-const POWERS_BYTES = 300;
+/** Bytes of permissions without their texts, and of each text without its characters. */
+const PERMISSIONS_BYTES = 300;
 const TEXT_BYTES = 100;
-/** Most used callers that one eviction passes over: going through all of them would take long. */
+/**
+ * Maximum number of used callers that one eviction passes over: passing over all of them would take
+ * long.
+ */
 const MAX_PASSED = 16;
 
 export interface CallerTableLimits {
   readonly callers: number;
-  /** Estimated. */
+  /** Maximum of `bytesOf` and `bytesOfPermissions` for all callers: an estimate. */
   readonly bytes: number;
 }
 
-/** Powers, and how many callers have them. */
+/** Permissions, and how many callers have them. */
 interface SharedPermissions extends Permissions {
   users: number;
 }
 
-/** The callers that one guard keeps. */
+/** The callers that one guard caches. */
 export class CallerTable {
-  /** Of all callers, estimated. */
+  /** Estimated size of all callers. */
   bytes = 0;
   readonly #limits: CallerTableLimits;
   readonly #callers = new Map<string, KnownCaller>();
   readonly #permissions = new Map<string, SharedPermissions>();
-  /** Passes the callers in the order in which they came or were passed over. */
+  /** Passes the callers in the order in which they were added or passed over. */
   #hand = this.#callers.entries();
 
   constructor(limits: CallerTableLimits) {
@@ -92,7 +100,7 @@ export class CallerTable {
   }
 
   #share(caller: KnownCaller): void {
-    const name = nameOf(caller);
+    const name = keyOf(caller);
     const shared = this.#permissions.get(name);
     if (shared !== undefined) {
       shared.users++;
@@ -105,7 +113,7 @@ export class CallerTable {
   }
 
   #release(caller: KnownCaller): void {
-    const name = nameOf(caller);
+    const name = keyOf(caller);
     const shared = this.#permissions.get(name);
     if (shared === undefined || --shared.users > 0) return;
     this.#permissions.delete(name);
@@ -113,7 +121,7 @@ export class CallerTable {
   }
 }
 
-function nameOf({ scopes, resources }: Permissions): string {
+function keyOf({ scopes, resources }: Permissions): string {
   return JSON.stringify([scopes, resources]);
 }
 
@@ -121,9 +129,12 @@ function bytesOf({ account, key }: KnownCaller): number {
   return CALLER_BYTES + account.length + (key === undefined ? 0 : TEXT_BYTES + 2 * key.length);
 }
 
-/** Twice the characters: as lists, and in the name by which they are shared. A resource is kept as a pattern too. */
+/**
+ * Each text counts twice: in the lists, and in the key by which they are shared. A resource is also
+ * stored as a pattern.
+ */
 function bytesOfPermissions({ scopes, resources }: Permissions): number {
   const bytes = (texts: readonly string[]): number =>
     texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, 0);
-  return POWERS_BYTES + bytes(scopes) + 2 * bytes(resources);
+  return PERMISSIONS_BYTES + bytes(scopes) + 2 * bytes(resources);
 }

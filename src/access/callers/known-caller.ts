@@ -1,4 +1,6 @@
-/** A caller as the authority resolved it from a token, in the form in which guards keep it: many fit in little memory. */
+/**
+ * A caller as the authority resolved it from a token, in a compact form: guards cache many of them.
+ */
 
 import type { Caller } from "../../call/caller.js";
 import { DEFAULT_NAMESPACE } from "../../contract/names.js";
@@ -10,7 +12,7 @@ import { timestampMs } from "../../time.js";
 export interface Permissions {
   readonly scopes: readonly string[];
   readonly resources: readonly string[];
-  /** `resources`, ready to match. */
+  /** The parsed patterns of `resources`. */
   readonly limits: readonly Resource[];
 }
 
@@ -30,19 +32,22 @@ export class KnownCaller implements Caller, Permissions {
   /** SHA-256 of the token as a string of 32 characters from U+0000 to U+00FF, one for each byte. */
   readonly hash: string;
   readonly reportUse: boolean;
-  /** Whether its use has been noted since the last ping. */
+  /** Whether its use has been recorded since the last ping. */
   noted = false;
-  /** Whether it was used again since it was kept, or since an eviction passed it over. */
+  /** Whether it was used again since it was cached, or since an eviction passed it over. */
   used = false;
-  /** When the last context was signed for it (ContextCache), in monotonic time, and whether one was ever kept. */
+  /**
+   * When the last assertion was signed for it (AssertionCache), in milliseconds of
+   * `performance.now()`, and whether one was ever cached.
+   */
   signedAt = Number.NEGATIVE_INFINITY;
   isSignedKept = false;
-  /** The version of callers (CallerChanges) at which it was last known to be right. */
+  /** The version of callers (CallerChanges) at which it was last confirmed. */
   confirmedAt: number;
 
   /**
    * @param sha256 of the token
-   * @throws {SyntaxError} when a resource that the token is limited to cannot be understood.
+   * @throws {SyntaxError} if a resource that the token is limited to cannot be understood
    */
   constructor(sha256: Buffer, caller: ResolvedCaller, confirmedAt: number) {
     const { namespace, resources, enrolment } = caller;
@@ -60,7 +65,7 @@ export class KnownCaller implements Caller, Permissions {
     this.confirmedAt = confirmedAt;
   }
 
-  /** Takes powers that are equal to its own, which other callers have too, in place of its own. */
+  /** Replaces its permissions by equal ones that other callers have too. */
   share({ scopes, resources, limits }: Permissions): void {
     this.scopes = scopes;
     this.resources = resources;
@@ -78,7 +83,9 @@ export class KnownCaller implements Caller, Permissions {
   }
 }
 
-/** Only an enrolment token may last for ever; anything else without an expiry has expired. */
+/**
+ * Only an enrolment token may be valid without an expiry; any other token without one has expired.
+ */
 function expiry({ expires, enrolment }: ResolvedCaller): number {
   if (expires === undefined) return enrolment === "" ? 0 : Number.POSITIVE_INFINITY;
   return timestampMs(expires);

@@ -1,20 +1,24 @@
 /**
- * Asks the authority for the callers of tokens. What is asked for in one turn of the event loop goes in one message
- * (Policy.BatchResolve), and so does what is asked for while several messages are without a response.
+ * Asks the authority for the callers of tokens. Lookups of the same turn of the event loop go in
+ * one message (Policy.BatchResolve). While several messages wait for a response, further lookups
+ * are collected for the next message.
  */
 import { Code, StatusError } from "../../errors.js";
 import { type Caller, PolicyService } from "../../gen/portico/auth/v1/policy.js";
 import { type CallOptions, repeated } from "../../rpc/client.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
 
-/** Most tokens in one message. */
+/** Maximum number of tokens in one message. */
 const MAX_BATCH = 1_000;
-/** Most messages without a response: what is asked for meanwhile waits, and then goes together. */
+/**
+ * Maximum number of messages without a response. Meanwhile lookups wait, and then go in one
+ * message.
+ */
 const MAX_UNANSWERED = 4;
 
-/** What the authority said of a token. */
+/** What the authority responded for a token. */
 export interface Resolved {
-  /** At which it holds. */
+  /** The revision at which it is true. */
   readonly revision: bigint;
   /** Undefined for a token that belongs to no caller. */
   readonly caller: Caller | undefined;
@@ -27,11 +31,11 @@ interface Lookup {
   reject(error: unknown): void;
 }
 
-/** The questions of one guard for the callers of tokens. */
+/** The lookups of one guard. */
 export class Lookups {
   readonly #authority: AuthorityAccess;
   #waiting: Lookup[] = [];
-  /** Whether the waiting ones are sent at the end of this turn. */
+  /** Whether the waiting lookups will be sent at the end of this turn. */
   #isTurnOpen = false;
   #unanswered = 0;
 
@@ -42,7 +46,7 @@ export class Lookups {
   /**
    * @param sha256 of the token
    * @param deadlineMonotonicMs in milliseconds of `performance.now()`
-   * @throws {StatusError} (rejects) where the authority does not respond, or with an error.
+   * @throws {StatusError} (rejects) if the authority does not respond, or responds with an error
    */
   ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved> {
     return new Promise((resolve, reject) => {

@@ -1,7 +1,8 @@
 /**
- * The limits of API keys. A key may be limited to resources, beyond which it calls nothing that the rules grant to its
- * account. Whoever decides about a call decides by `withinLimits` after the rules: guards, the authority where a service
- * asks to act for a caller, and explanations.
+ * The limits of API keys. A key may be limited to resources. It then calls nothing else, even if
+ * the rules grant it to its account. All code that decides a call applies `withinLimits` to the
+ * decision of the rules: guards, the authority when a service asks to act for a caller, and
+ * explanations.
  */
 
 import type { AuthorizationResult, Decision } from "../../call/admission.js";
@@ -11,7 +12,10 @@ import { KnownCaller } from "../callers/known-caller.js";
 
 type Limited = Pick<Caller, "resources">;
 
-/** The decision of the rules, or `limited` where they grant and the caller's key does not reach the resource. */
+/**
+ * The decision of the rules, or `limited` if they grant a resource that the caller's key may not
+ * call.
+ */
 export function withinLimits(decision: Decision, resource: Resource, caller: Limited | undefined): AuthorizationResult {
   return decision === "granted" && caller !== undefined && isOutsideLimits(caller, resource) ? "limited" : decision;
 }

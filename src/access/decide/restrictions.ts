@@ -1,13 +1,19 @@
 /**
- * Restrictions: what takes away from callers, and what a guard that does not know of it would grant all the same. Each has a
- * kind. A guard names the kinds that it understands when it opens its stream (Watch.start). The rules of the authority:
+ * A restriction is data that takes permissions away from callers, such as a limited API key. A
+ * guard that does not know the kind of a restriction would ignore it and grant the call. So each
+ * restriction has a kind, and a guard names the kinds that it understands when it opens its stream
+ * (Watch.start). The authority keeps these rules:
  *
- *  1. No restriction of a kind is created while a guard with a lease does not understand it (Changes.checkRestriction).
- *  2. While a restriction of a kind is in force, a guard that does not understand it gets no lease (endpoints/policy.ts).
- *  3. A guard that gets its lease between the check and the change is waited for until that lease has run out, whatever
- *     it says to have applied (log/leases.ts). So a restriction must be made by Changes.make, and be of no use before it resolves.
+ *  1. It creates no restriction of a kind while a guard that has a lease does not understand
+ *     the kind (Changes.checkRestriction).
+ *  2. While a restriction of a kind is in force, a guard that does not understand the kind gets
+ *     no lease (services/auth/endpoints/policy.ts).
+ *  3. A guard may get its lease between the check and the change. The authority then waits until
+ *     that lease has expired, whatever revision the guard acknowledges
+ *     (services/auth/log/leases/leases.ts). So a restriction must be made by Changes.make, and
+ *     must not be usable before that resolves.
  *
- * What can be expressed by leaving something out needs no kind.
+ * A restriction needs no kind if it can be expressed by leaving data out.
  */
 
 /** API keys that are limited to resources. */

@@ -1,15 +1,18 @@
 /**
  * Access rules: which caller may call which resource.
  *
- * The rules of a namespace are compiled into a tree, type → name → endpoint → scope, so that a decision costs the same
- * however many rules there are that do not match. Each level finds a literal by a map, and the patterns that end in `*`
- * by one map for each length that occurs. What a resource leads to is remembered for as long as the resource's object
- * lives (an endpoint has one), until a rule changes. One rule is added or deleted in place: nothing is compiled anew.
- * A pattern with one rule, as most have, leads to the rule itself: each collection of the young generation looks at every
- * page of the heap, so a call costs more the larger the heap is (docs/performance.md, "Memory").
+ * The rules of a namespace are compiled into a tree: type → name → endpoint → scope. So the time of
+ * a decision does not depend on the number of rules that do not match. Each level finds a literal
+ * in a map. For the patterns that end in `*` it has one map for each length. The leaves that match
+ * a resource are remembered, by the resource's object, until a rule changes (each endpoint has one
+ * such object). Adding or deleting a rule changes the tree in place; nothing is compiled again.
+ * A pattern with a single rule, the usual case, stores the rule itself and no leaf: each collection
+ * of the young generation visits every page of the heap, so a larger heap makes every call slower
+ * (docs/performance.md, "Memory").
  *
- * Of the matching rules the highest priority decides, and at equal priority DENIED beats GRANTED. So all that a decision
- * needs is the highest granted and the highest denied priority.
+ * Of the matching rules, the one with the highest priority decides. At equal priority DENIED beats
+ * GRANTED. So a decision needs only two numbers: the highest granted and the highest denied
+ * priority.
  */
 
 import type { Decision } from "../../call/admission.js";
@@ -19,12 +22,12 @@ import { Access, type Rule } from "../../gen/portico/auth/v1/rules.js";
 
 export { Access, type Rule };
 
-/** A decision with the rules that it was made by. */
+/** A decision, and the rules that it was made by. */
 export interface Explanation {
   readonly decision: Decision;
-  /** Undefined where no rule matched. */
+  /** Undefined if no rule matched. */
   readonly decidedBy: Rule | undefined;
-  /** Every rule that matches the resource and the caller, in the order in which they are looked at. */
+  /** Every rule that matches the resource and the caller, in the order of evaluation. */
   readonly matched: Rule[];
 }
 
@@ -39,8 +42,9 @@ const MIN_PRIORITY = -(2 ** 31);
 const MAX_PRIORITY = 2 ** 31 - 1;
 
 /**
- * Checks a rule that someone wants to create, and gives it back without anything that is not part of a rule.
- * @throws {SyntaxError} with a message for the person who wrote it.
+ * Checks a rule before it is created, and returns it without properties that do not belong to a
+ * rule.
+ * @throws {SyntaxError} with a message for the author of the rule
  */
 export function checkRule({ id, scope, access, resource, priority }: Rule): Rule {
   if (!RULE_ID.test(id)) {
@@ -60,9 +64,10 @@ export function checkRule({ id, scope, access, resource, priority }: Rule): Rule
 }
 
 /**
- * Checks the name of a scope that an account may hold. `<`, `>` and `*` are refused so that a slip like `<Public>` or
- * `team-*` is an error, and not a rule that never matches.
- * @throws {SyntaxError} with a message for the person who wrote it.
+ * Checks the name of a scope that an account may have. `<`, `>` and `*` are refused, so that a
+ * typing error such as `<Public>` or `team-*` is reported and does not become a rule that never
+ * matches.
+ * @throws {SyntaxError} with a message for the author of the rule
  */
 export function checkScope(scope: string): string {
   if (scope === "") throw new SyntaxError(`scope is missing: ${PUBLIC}, * or the name of a scope`);
@@ -77,7 +82,10 @@ export function checkScope(scope: string): string {
 
 /** The rules of one namespace. */
 export class RuleSet {
-  /** Tells the namespace from others of the same name; empty for one without such an identity. */
+  /**
+   * Distinguishes the namespace from earlier and later ones of the same name; empty if it has no
+   * such ID.
+   */
   readonly namespaceId: string;
   readonly #byId = new Map<string, Rule>();
   readonly #types = new Level<Level<Level<Rule | Leaf>>>();
@@ -88,7 +96,7 @@ export class RuleSet {
     this.namespaceId = namespaceId;
   }
 
-  /** @throws {SyntaxError} when a rule cannot be understood or an ID occurs twice. */
+  /** @throws {SyntaxError} if a rule cannot be understood or an ID occurs twice */
   static compile(rules: Iterable<Rule>): RuleSet {
     const set = new RuleSet();
     for (const rule of rules) set.add(rule);
@@ -99,7 +107,7 @@ export class RuleSet {
     return this.#byId.size;
   }
 
-  /** @throws {SyntaxError} when the rule cannot be understood or its ID is taken. */
+  /** @throws {SyntaxError} if the rule cannot be understood or its ID is taken */
   add(rule: Rule): void {
     if (this.#byId.has(rule.id)) throw new SyntaxError(`rule "${rule.id}" is there already`);
     if (rule.access !== Access.GRANTED && rule.access !== Access.DENIED) {
@@ -118,7 +126,7 @@ export class RuleSet {
     this.#forget();
   }
 
-  /** Whether there was such a rule. */
+  /** @returns whether the rule existed */
   delete(id: string): boolean {
     const rule = this.#byId.get(id);
     if (rule === undefined) return false;
@@ -136,8 +144,8 @@ export class RuleSet {
   }
 
   /**
-   * @param resource what is called, in lower case, without wildcards.
-   * @param scopes the scopes of the caller's account; undefined for a call without a token.
+   * @param resource what is called, in lower case, without wildcards
+   * @param scopes the scopes of the caller's account; undefined for a call without a token
    */
   decide(resource: Resource, scopes: readonly string[] | undefined): Decision {
     let granted = NEVER;
@@ -161,10 +169,10 @@ export class RuleSet {
     return granted === NEVER || scopes === undefined ? "unauthorized" : "forbidden";
   }
 
-  /** Decides, and tells why; parameters as for `decide`. */
+  /** Decides, and returns the reasons; parameters as for `decide`. */
   explain(resource: Resource, scopes: readonly string[] | undefined): Explanation {
     const matched = this.#leaves(resource).flatMap((leaf) => leaf.rulesFor(scopes));
-    matched.sort(inOrder);
+    matched.sort(byEvaluationOrder);
     return { decision: this.decide(resource, scopes), decidedBy: matched[0], matched };
   }
 
@@ -188,17 +196,19 @@ export class RuleSet {
   }
 }
 
-/** The order in which rules are looked at: descending priority, DENIED first, then by ID. */
-function inOrder(a: Rule, b: Rule): number {
+/** The order of evaluation: descending priority, DENIED before GRANTED, then by ID. */
+function byEvaluationOrder(a: Rule, b: Rule): number {
   if (a.priority !== b.priority) return b.priority - a.priority;
   if (a.access !== b.access) return a.access === Access.DENIED ? -1 : 1;
   return a.id < b.id ? -1 : 1;
 }
 
-/** The patterns that stand at one segment, each with what follows it. */
+/** The patterns of one segment, each with the level or leaf that follows it. */
 class Level<T> {
   readonly #literals = new Map<string, T>();
-  /** By their length without the `*`; the pattern `*` itself has length 0. Made for a level that has one. */
+  /**
+   * By length without the `*`: the pattern `*` itself has length 0. Undefined until there is one.
+   */
   #prefixes: Map<number, Map<string, T>> | undefined;
 
   get empty(): boolean {
@@ -231,7 +241,7 @@ class Level<T> {
     if (this.#prefixes?.size === 0) this.#prefixes = undefined;
   }
 
-  /** What follows each pattern that covers the segment. */
+  /** What follows each pattern that matches the segment. */
   matching(segment: string): T[] {
     const found: T[] = [];
     const literal = this.#literals.get(segment);
@@ -246,7 +256,10 @@ class Level<T> {
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** The rules of one pattern and one scope, and of them the highest of each kind. Most are of one rule. */
+/**
+ * The rules of one pattern and one scope (usually a single rule), and the highest rule of each
+ * access.
+ */
 class SameScope {
   readonly scope: string;
   readonly rules: Rule[];
@@ -279,11 +292,13 @@ function priorityOf(rule: Rule | undefined): number {
 
 const NO_RULES = new SameScope("", []);
 
-/** The rules of one pattern. Most have one scope, so a map is made only for a pattern that has more. */
+/**
+ * The rules of one pattern. Usually they have one scope, so a map is made only for further ones.
+ */
 class Leaf {
   everyone = NO_RULES;
   loggedIn = NO_RULES;
-  /** Those of one named scope, and of the others. */
+  /** The rules of one named scope; `others` has the rules of all further named scopes. */
   private one = NO_RULES;
   private others: Map<string, SameScope> | undefined = undefined;
 
@@ -316,7 +331,10 @@ class Leaf {
     this.set(scope, left.length === 0 ? NO_RULES : new SameScope(scope, left));
   }
 
-  /** The rules that concern a caller. An account may hold a scope twice, or one that is called `*`: hence the set. */
+  /**
+   * The rules that apply to a caller. An account may have a scope twice, or a scope named `*`:
+   * hence the set.
+   */
   rulesFor(scopes: readonly string[] | undefined): Rule[] {
     const held = new Set(scopes === undefined ? [PUBLIC] : [PUBLIC, LOGGED_IN, ...scopes]);
     return [...held].flatMap((scope) => this.get(scope)?.rules ?? []);

@@ -1,6 +1,7 @@
 /**
- * The authorities that a process knows. All are equal: any of them serves guards, changes and registrations. They are in an
- * order that is drawn at random in each process, so that the guards of many processes share the authorities.
+ * The authorities that a process knows. All are equal: each serves guards, changes and
+ * registrations. Each process orders them at random, so that the guards of many processes share the
+ * authorities.
  */
 import type { Logger } from "../../log.js";
 import type { Channel } from "../../rpc/channel.js";
@@ -11,16 +12,16 @@ export interface AuthorityLink {
   /** Its address, for messages. */
   readonly name: string;
   readonly channel: Channel;
-  /** Names its address in each line, where it is another process. */
+  /** States its address in each line, if the authority is another process. */
   readonly log: Logger;
 }
 
-/** The authorities, and the calls that any of them answers. */
+/** The authorities, and a channel for calls that any of them can serve. */
 export class Authorities {
-  /** To the authority that is preferred, and to another while that one cannot be reached. */
+  /** Leads to the preferred authority, or to another one while that cannot be reached. */
   readonly channel: Channel;
   readonly #failover = new Failover("the authority");
-  /** Where each authority comes in the order, and its channel as calls have it. */
+  /** The position of each authority in the order, and its channel for calls. */
   readonly #known = new WeakMap<AuthorityLink, { readonly rank: number; readonly channel: Channel }>();
   readonly #listeners = new Set<() => void>();
   #all: readonly AuthorityLink[] = [];
@@ -30,24 +31,30 @@ export class Authorities {
     this.set(all);
   }
 
-  /** As they are now, in the order of this process. */
+  /** The current authorities, in the order of this process. */
   get all(): readonly AuthorityLink[] {
     return this.#all;
   }
 
-  /** Replaces them; those that were there before keep their places. The channels are the caller's. */
+  /**
+   * Replaces the authorities; those that were known before keep their positions. The caller of this
+   * function closes their channels.
+   */
   set(all: readonly AuthorityLink[]): void {
     this.#all = [...all].sort((a, b) => this.#detailsOf(a).rank - this.#detailsOf(b).rank);
     this.#failover.update(new Map(this.#all.map((one) => [one.name, this.#detailsOf(one).channel])));
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls go to this one from now on. */
+  /** Makes calls go to this authority from now on. */
   prefer(authority: AuthorityLink): void {
     this.#failover.prefer(this.#detailsOf(authority).channel);
   }
 
-  /** Calls the listener whenever they have changed; the returned function ends that. */
+  /**
+   * Calls the listener whenever the authorities have changed, until the returned function is
+   * called.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -63,7 +70,7 @@ export class Authorities {
   }
 }
 
-/** The same channel, which the balancer over it cannot close. */
+/** The same channel, without its `close`: the Failover that uses it must not close it. */
 function borrowed(channel: Channel): Channel {
   return {
     open: (start, listener) => channel.open(start, listener),

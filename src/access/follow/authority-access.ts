@@ -6,15 +6,20 @@ import type { Authorities } from "./authorities.js";
 
 /** How a guard reaches the authority. */
 export interface AuthorityAccess {
-  /** To any authority: for calls, and where there is only one for the stream of rules too. */
+  /**
+   * To any authority: for calls, and also for the stream of rules if there is only one authority.
+   */
   readonly channel: Channel;
-  /** Those to choose from, where there are several. */
+  /** The authorities to choose from, if there are several. */
   readonly authorities?: Authorities | undefined;
-  /** The bearer of the enrolment, where the authority is another process. */
+  /** The enrolment token as bearer, if the authority is another process. */
   readonly metadata?: Metadata | undefined;
-  /** SYSTEM, where the authority is in this process. */
+  /** SYSTEM, if the authority is in this process. */
   readonly admission?: CallStart["admission"];
   readonly log: Logger;
-  /** The one service whose calls the guard judges; undefined where it judges calls to any. */
+  /**
+   * The only service whose calls the guard decides; undefined if it decides the calls of all
+   * services.
+   */
   readonly service?: string | undefined;
 }

@@ -1,12 +1,15 @@
 /**
- * The lease is the time for which a guard may decide, counted from a moment before the authority was asked. It is
- * measured by the monotonic clock, which cannot be set, and also ends by the wall clock, because the monotonic clock
- * stands still while a machine is suspended. Where the wall clock is behind the moment at which the ping was sent, it was
- * set back, and cannot tell any more how long the machine slept: the lease has ended then, too. Once found to have ended,
- * a lease does not run again before it is extended, whatever a clock says later.
+ * A lease is the time for which a guard may decide. It counts from a moment before the authority
+ * was asked.
  *
- * Pings extend it. Each asks the authority for the newest revision; its answer counts once that revision is applied, and
- * then extends the lease from the moment at which the ping was sent.
+ * It is measured by the monotonic clock, because that clock cannot be set. It also ends by the wall
+ * clock, because the monotonic clock stops while the computer is suspended. If the wall clock is
+ * earlier than when the ping was sent, it was set back and no longer shows how long the computer
+ * was suspended. The lease has then ended, too. A lease that was once found to have ended stays so
+ * until it is extended, whatever a clock says later.
+ *
+ * Pings extend it. Each ping asks the authority for its newest revision. The pong counts as soon as
+ * that revision is applied. It then extends the lease from the moment at which the ping was sent.
  */
 
 import type { Logger } from "pino";
@@ -20,25 +23,25 @@ export interface Moment {
 
 const ENDED: Moment = { monotonic: 0, wall: 0 };
 
-/** This moment, by both clocks. */
+/** The current moment, by both clocks. */
 export function now(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** Told when a lease begins and ends. */
+/** Notified when a lease begins and ends. */
 export interface LeaseListener {
-  /** It runs, for the first time or again. */
+  /** The lease runs, for the first time or again. */
   onRunning(): void;
-  /** It has run out. */
+  /** The lease has expired. */
   onLost(): void;
-  /** It has been lost for as long as it had lasted. */
+  /** The lease has been lost for as long as a lease lasts. */
   onLostForLong(): void;
 }
 
 /** The lease of one guard. */
 export class Lease {
   readonly #listener: LeaseListener;
-  /** When the ping was sent, by the wall clock. */
+  /** When the ping was sent that extended the lease, by the wall clock. */
   #start = 0;
   #end = ENDED;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +52,7 @@ export class Lease {
     this.#listener = listener;
   }
 
-  /** When it ends, as a moment of `performance.now()`. */
+  /** When the lease ends, in milliseconds of `performance.now()`. */
   get end(): number {
     return this.#end.monotonic;
   }
@@ -62,10 +65,10 @@ export class Lease {
     return false;
   }
 
-  /** Lets it run for a time, in milliseconds, after a moment. */
+  /** Lets the lease run until `time` milliseconds after a moment. */
   extend(from: Moment, time: number): void {
     if (this.#closed) return;
-    // It ran out a moment ago, and the timer that tells is late.
+    // The lease expired a moment ago, and the timer that reports it is late.
     if (this.#running && !this.runs(performance.now())) this.#lose(time);
     this.#start = from.wall;
     this.#end = { monotonic: from.monotonic + time, wall: from.wall + time };
@@ -76,13 +79,13 @@ export class Lease {
     this.#listener.onRunning();
   }
 
-  /** Ends it now; it may be extended again. */
+  /** Ends the lease now; it may be extended again. */
   cut(time: number): void {
     this.#end = ENDED;
     if (this.#running) this.#lose(time);
   }
 
-  /** Ends it for good. */
+  /** Ends the lease for good. */
   close(): void {
     this.#closed = true;
     this.#end = ENDED;
@@ -97,8 +100,9 @@ export class Lease {
   }
 
   /**
-   * The second timer starts only when the first has fired, and does not count from the same moment: when the process
-   * was stopped or suspended for longer than both, an answer that is already there is read before the second one fires.
+   * The second timer starts only when the first one has fired, and counts from that moment. So if
+   * the process was stopped or suspended for longer than both, a pong that has already arrived is
+   * read before the second timer fires.
    */
   #lose(time: number): void {
     this.#running = false;
@@ -108,60 +112,60 @@ export class Lease {
   }
 }
 
-/** How often a guard pings in the time of a lease. */
+/** How many pings a guard sends in the time of a lease. */
 const PINGS_A_LEASE = 5;
-/** A stream on which this many pings wait for their answer is broken; the lease has run out by then. */
+/** A stream with this many pings without a pong is broken. The lease has expired by then. */
 const MAX_UNANSWERED = 6;
-/** The least time between two pings, in milliseconds. */
+/** The shortest time between two pings, in milliseconds. */
 const MIN_INTERVAL = 20;
 
-/** A ping: when it was sent, and the revision that this guard had applied by then. */
+/** When a ping was sent, and the revision that this guard had applied by then. */
 interface Ping {
   readonly sent: Moment;
   readonly applied: bigint;
 }
 
-/** A ping and its answer. */
+/** A ping and its pong. */
 export interface AnsweredPing extends Ping {
   readonly pong: WatchResponse_Pong;
 }
 
-/** The stream that the pings go over, and what they report. */
+/** The stream that carries the pings, and what they report. */
 export interface PingOptions {
   /** Sends a message on the stream. */
   readonly send: (request: WatchRequest) => void;
-  /** Gives the stream up. */
+  /** Ends the stream. */
   readonly cancel: () => void;
-  /** The SHA-256 of each key used since the last time. */
+  /** The SHA-256 of each key used since the last call of this function. */
   readonly takeUsedKeys: () => Buffer[];
   readonly log: Logger;
-  /** Whether everything that is applied has been acknowledged to the authority. */
+  /** Whether every applied revision has been acknowledged to the authority. */
   readonly isAcknowledged: () => boolean;
-  /** The revision that this guard has applied, on whatever stream. */
+  /** The revision that this guard has applied, on any stream. */
   readonly applied: () => bigint;
-  /** A ping has had no answer for as long as the next one was due, and nothing else has come. */
+  /** Called when `isLate` of the pings is true. */
   readonly onLate: () => void;
 }
 
-/** The pings of one stream; it ends them by `stop`. */
+/** The pings of one stream. */
 export class Pings {
   readonly #options: PingOptions;
-  /** Pings without a response, by sequence number. */
+  /** Pings without a pong, by sequence number. */
   readonly #unanswered = new Map<bigint, Ping>();
   #answers: AnsweredPing[] = [];
   #sequence = 0n;
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Second look at a ping that seems late: what has come meanwhile is read before. */
+  /** Checks a ping that seems late once more, after messages that have already arrived are read. */
   #check: NodeJS.Timeout | undefined;
-  /** When the authority last sent anything, in milliseconds of `performance.now()`. */
+  /** When the authority last sent a message, in milliseconds of `performance.now()`. */
   #heard = performance.now();
 
   constructor(options: PingOptions) {
     this.#options = options;
   }
 
-  /** Sends the first ping now, and the next ones as the lease's time asks for them. */
+  /** Sends the first ping now, and then at the intervals that the lease's time needs. */
   start(leaseTime: number): void {
     this.setPace(leaseTime);
     this.#ping();
@@ -172,18 +176,18 @@ export class Pings {
     clearTimeout(this.#check);
   }
 
-  /** The authority has sent something. */
+  /** The authority has sent a message. */
   heard(): void {
     this.#heard = performance.now();
   }
 
-  /** Whether a ping has had no answer for as long as the next one was due, and nothing else has come. */
+  /** Whether the next ping is due and there is still no pong, nor any other message since. */
   get isLate(): boolean {
     const [oldest] = this.#unanswered.values();
-    // Less than an interval, as timers are not exact.
+    // A little less than an interval, because timers are not exact.
     const latest = performance.now() - this.#interval * 0.9;
     if (oldest === undefined || oldest.sent.monotonic > latest || this.#heard > latest) return false;
-    // The authority answers when it knows that the last answer's revision is applied.
+    // The authority responds only when the revision of its last pong has been acknowledged.
     return this.#options.isAcknowledged();
   }
 
@@ -200,7 +204,7 @@ export class Pings {
     const { send, cancel, takeUsedKeys, isAcknowledged, applied, log } = this.#options;
     if (this.isLate) this.#check = setTimeout(() => this.isLate && this.#options.onLate(), this.#interval / 10);
     if (this.#unanswered.size + this.#answers.length >= MAX_UNANSWERED) {
-      // The authority answers when it knows that the last answer's revision is applied.
+      // The authority responds only when the revision of its last pong has been acknowledged.
       if (!isAcknowledged()) return;
       log.warn("the authority does not respond pings, or not with what it has sent");
       cancel();
@@ -210,16 +214,16 @@ export class Pings {
     send({ message: { $case: "ping", value: { sequence: this.#sequence, usedKeys: takeUsedKeys() } } });
   }
 
-  /** Takes an answer; one to a ping that is not known is ignored. */
+  /** Takes a pong; one for an unknown ping is ignored. */
   responded(pong: WatchResponse_Pong): void {
     const ping = this.#unanswered.get(pong.sequence);
     if (ping === undefined) return;
-    // Pings are answered in order, and an answer that was overtaken by a later one does not come any more.
+    // Pongs come in order. A pong that a later one has overtaken does not come any more.
     for (const sequence of this.#unanswered.keys()) if (sequence <= pong.sequence) this.#unanswered.delete(sequence);
     this.#answers.push({ ...ping, pong });
   }
 
-  /** The answers that count once a revision is applied, each given out once. */
+  /** The pongs that count once `applied` is applied. Each is returned once. */
   takePongs(applied: bigint | undefined): AnsweredPing[] {
     if (applied === undefined || this.#answers.length === 0) return [];
     const counting = this.#answers.filter(({ pong }) => pong.revision <= applied);

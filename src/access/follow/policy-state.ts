@@ -1,6 +1,6 @@
 /**
- * The rules and the keys of contexts as of one revision, and how the messages of one stream change them: a snapshot, in
- * one or more parts, and then changes, each with its revision.
+ * The rules and the keys of caller assertions as of one revision. The messages of one stream change
+ * them: first a snapshot, in one or more parts, and then changes, each with its revision.
  */
 import type {
   Change,
@@ -16,7 +16,7 @@ import { RuleSet } from "../decide/rules.js";
 export type Applied =
   /** Everything. */
   | "snapshot"
-  /** Rules and keys; `changed` has the callers who may no longer be what they were, undefined means there are none. */
+  /** Rules and keys; `changed` has the callers that may have changed, undefined means none. */
   | { readonly changed: ChangedCallers | undefined }
   /** Nothing: the authority wrote changes that do not concern a guard. */
   | "nothing";
@@ -24,16 +24,19 @@ export type Applied =
 const NO_RULES = new RuleSet();
 const NEWER = "is it newer than this guard?";
 
-/** The rules, the keys and their revision, changed by `apply` alone. */
+/** The rules, the keys and their revision. Only `apply` changes them. */
 export class PolicyState {
-  /** The keys of contexts that the authority lets this guard have. */
+  /** The keys of caller assertions that the authority lets this guard have. */
   readonly keys = new AssertionKeys();
   #rules = new Map<string, RuleSet>();
   #revision: bigint | undefined;
-  /** The parts of a snapshot that have come so far. */
+  /** The parts of a snapshot that have arrived so far. */
   #parts: WatchResponse_Snapshot[] = [];
 
-  /** The applied revision; undefined until there is a snapshot, and after a failure until there is another. */
+  /**
+   * The applied revision; undefined until a snapshot has arrived, and after an error until the next
+   * one has.
+   */
   get revision(): bigint | undefined {
     return this.#revision;
   }
@@ -43,10 +46,11 @@ export class PolicyState {
   }
 
   /**
-   * Applies a message of the authority's stream.
-   * @returns undefined where more parts of the snapshot are to come
-   * @throws {Error} when it is not understood or does not fit. A part of it may have been applied, so there is no revision
-   * then until the next snapshot. A message of an older revision than the applied one is refused, and changes nothing.
+   * Applies a message of the authority's stream. A message with an older revision than the applied
+   * one is refused, and changes nothing.
+   * @returns undefined if more parts of the snapshot are to come
+   * @throws {Error} if the message is not understood or does not fit. A part of it may have been
+   * applied, so there is no revision until the next snapshot.
    */
   apply(message: WatchResponse["message"]): Applied | undefined {
     const isState = message?.$case === "snapshot" || message?.$case === "changes";

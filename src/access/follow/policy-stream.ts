@@ -1,6 +1,6 @@
 /**
- * One stream from one authority (Policy.Watch): the rules as it has brought them, and its pings. Whether a guard decides by
- * them, policy.ts says.
+ * One stream from one authority (Policy.Watch): the rules that it has brought, and its pings.
+ * policy.ts decides whether the guard uses them.
  */
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../gen/portico/auth/v1/policy.js";
 import { type CallStream, stream } from "../../rpc/client.js";
@@ -13,15 +13,15 @@ import { type Applied, PolicyState } from "./policy-state.js";
 /** How long the authority has to end the stream after we have ended our side, in milliseconds. */
 const LEAVE_TIME = 1_000;
 
-/** Told what comes over a stream, in order. */
+/** Notified of what arrives on a stream, in order. */
 export interface PolicyStreamListener {
   /** A message has changed the stream's state. */
   onApplied(stream: PolicyStream, applied: Applied): void;
-  /** A ping was answered, with a revision that is applied to the stream's state. */
+  /** A pong has arrived, and its revision is applied to the stream's state. */
   onPong(stream: PolicyStream, response: AnsweredPing): void;
-  /** It is late, or its authority stops: see `isLate` and `isStopping`. */
+  /** The stream is late, or its authority stops: see `isLate` and `isStopping`. */
   onTrouble(stream: PolicyStream): void;
-  /** The last event: why it has ended. */
+  /** The last event: why the stream has ended. */
   onEnd(stream: PolicyStream, error: Error | undefined): void;
 }
 
@@ -29,10 +29,10 @@ export interface PolicyStreamListener {
 export interface PolicyStreamOptions {
   readonly authority: AuthorityLink;
   readonly access: Pick<AuthorityAccess, "metadata" | "admission" | "service">;
-  /** In milliseconds, until the first answer tells. */
+  /** In milliseconds, until the first pong states it. */
   readonly leaseTime: number;
   readonly takeUsedKeys: () => Buffer[];
-  /** The revision that the guard has applied, on whatever stream; 0 for none. */
+  /** The revision that the guard has applied, on any stream; 0 for none. */
   readonly applied: () => bigint;
   readonly listener: PolicyStreamListener;
 }
@@ -40,11 +40,14 @@ export interface PolicyStreamOptions {
 export class PolicyStream {
   readonly authority: AuthorityLink;
   readonly state = new PolicyState();
-  /** Its authority has said that it is about to stop. */
+  /** Its authority has announced that it will stop. */
   isStopping = false;
-  /** When anything came last, or when it was opened, in milliseconds of `performance.now()`. */
+  /**
+   * When the last message arrived, or the stream was opened, in milliseconds of
+   * `performance.now()`.
+   */
   heard = performance.now();
-  /** How many messages the guard has taken over that are not acknowledged yet. */
+  /** How many messages of this stream the guard has applied and not yet acknowledged. */
   unacknowledged = 0;
   readonly #call: CallStream<WatchRequest, WatchResponse>;
   readonly #pings: Pings;
@@ -74,23 +77,26 @@ export class PolicyStream {
     return this.#open;
   }
 
-  /** Whether a ping has had no answer for as long as the next one was due, and nothing else has come. */
+  /** Whether the next ping is due and there is still no pong, nor any other message since. */
   get isLate(): boolean {
     return this.#pings.isLate;
   }
 
-  /** Pings as the lease's time asks for, in milliseconds. */
+  /** Sets how often to ping, from the lease's time in milliseconds. */
   setPace(leaseTime: number): void {
     this.#pings.setPace(leaseTime);
   }
 
-  /** Tells the authority that the state is applied. */
+  /** Reports to the authority that the state is applied. */
   acknowledge(revision: bigint): void {
     if (this.#leaving !== undefined) return;
     this.#call.send({ message: { $case: "applied", value: { revision } } });
   }
 
-  /** Tells the authority that no decision is made by its lease any more, so that it need not wait for it. */
+  /**
+   * Reports to the authority that this guard no longer decides by its lease, so it need not wait
+   * for it.
+   */
   leave(): void {
     if (!this.#open || this.#leaving !== undefined) return;
     this.#pings.stop();
@@ -98,7 +104,7 @@ export class PolicyStream {
     this.#leaving = setTimeout(() => this.#call.cancel(), LEAVE_TIME);
   }
 
-  /** Gives it up, while the guard may still decide by a lease from it. */
+  /** Ends the stream because of an error. The guard may still decide by a lease from it. */
   fail(error: Error): void {
     this.#failure ??= error;
     this.#call.cancel();

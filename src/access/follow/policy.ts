@@ -1,14 +1,16 @@
 /**
- * What a guard knows of the rules, and for how long it may rely on it.
+ * The rules that a guard has, and for how long it may rely on them.
  *
- * A stream from an authority (Policy.Watch) brings a snapshot and then every change. A network can delay or lose them, so
- * decisions need a lease too: each ping is answered with the newest revision at that moment, and only once that
- * revision is applied here may the guard decide, for the lease's time after the ping was *sent*. So no decision lacks
- * a change that is older than a lease. The authority, before it confirms a change that takes something away, waits
- * until each guard has acknowledged it or can have no lease any more.
+ * A stream from an authority (Policy.Watch) brings a snapshot, and then every change. A network can
+ * delay or lose messages, so decisions also need a lease. The authority responds to each ping with
+ * the newest revision at that moment. Once that revision is applied here, the guard may decide
+ * until the lease's time after the ping was *sent*. So every decision includes all changes that are
+ * older than a lease. Before the authority confirms a change that takes permissions away, it waits
+ * for each guard: until the guard has acknowledged the change, or can no longer have a lease.
  *
- * A message that is not understood or does not fit ends the lease and the stream; the next stream starts with a
- * snapshot. Streams are opened again until `close`, from whichever authority answers (succession.ts).
+ * A message that is not understood or does not fit ends the lease and the stream. The next stream
+ * starts with a snapshot. Until `close`, streams are opened again from any authority that responds
+ * (succession.ts).
  */
 import { Code, StatusError } from "../../errors.js";
 import { timestampMs } from "../../time.js";
@@ -20,25 +22,25 @@ import { type Applied, PolicyState } from "./policy-state.js";
 import type { PolicyStream } from "./policy-stream.js";
 import { type FollowedGuard, Succession } from "./succession.js";
 
-/** The lease's time until the first answer tells, in milliseconds. */
+/** The lease's time until the first pong states it, in milliseconds. */
 const FIRST_LEASE_TIME = 5_000;
-/** A longer lease is cut to this, in milliseconds. */
+/** A longer lease is shortened to this, in milliseconds. */
 const MAX_LEASE_TIME = 60_000;
 
-/** What a guard does when its policy changes or cannot be relied on. */
+/** What a guard does when its policy changes or its lease begins or ends. */
 export interface PolicyListener {
   /**
-   * A revision holds. `changed` tells callers who may no longer be what they were; undefined means there are none. The
-   * revision is acknowledged when what is returned has resolved; it must not reject.
+   * A revision was applied. `changed` has the callers that may have changed; undefined means none.
+   * The revision is acknowledged when the returned promise has resolved; it must not reject.
    */
   onRevision(revision: bigint, changed: ChangedCallers | undefined): Promise<void>;
-  /** As `onRevision`, where nothing that was known before may be relied on. */
+  /** As `onRevision`, but nothing that was known before may be relied on. */
   onSnapshot(revision: bigint): Promise<void>;
   /** Decisions are possible, for the first time or again. */
   onLeaseRunning(): void;
   /** No decision has been possible for as long as a lease lasts. */
   onCutOff(): void;
-  /** The SHA-256 of each key used since the last time. */
+  /** The SHA-256 of each key used since the last call of this function. */
   takeUsedKeys(): Buffer[];
 }
 
@@ -47,35 +49,42 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** How long a call may wait for a revision that its gateway has applied already, in milliseconds. */
+/**
+ * How long a call may wait for a revision that its gateway has already applied, in milliseconds.
+ */
 const MAX_AWAITED = 2_000;
-/** Most calls that wait so. */
+/** Maximum number of calls that wait for a revision. */
 const MAX_AWAITING = 1_000;
 
-/** The rules of the authorities, followed on a stream, and the lease in which they may be used. */
+/**
+ * The rules as an authority sends them on a stream, and the lease during which they may be used.
+ */
 export class Policy implements FollowedGuard {
   /** The rules and keys that are applied. */
   current = new PolicyState();
-  /** While it runs, decisions may be made. */
+  /** Decisions may be made while it runs. */
   readonly lease: Lease;
-  /** Why each authority that has failed did, by its address, until it responds again. */
+  /** The last error of each authority that has failed, by address. Its next response removes it. */
   readonly errors: ReadonlyMap<string, Error>;
   leaseTime = FIRST_LEASE_TIME;
-  /** The newest revision that was applied, on whatever stream; 0 where no lease has run for as long as one lasts. */
+  /**
+   * The newest revision that was applied, on any stream; 0 if no lease has run for as long as one
+   * lasts.
+   */
   floor = 0n;
   readonly #access: AuthorityAccess;
   readonly #listener: PolicyListener;
   readonly #succession: Succession;
   #closed = false;
-  /** What the authority's clock is ahead of `performance.now()`, at most. */
+  /** Upper bound of the difference: the authority's clock minus `performance.now()`. */
   #clockLead = 0;
   #waiting: Waiting[] = [];
-  /** Who waits for a revision to be applied. */
+  /** Called when a revision is applied. */
   readonly #awaiting = new Set<() => void>();
   #hasRun = false;
-  /** Resolves when all that hangs on the applied revisions is done. */
+  /** Resolves when all work that follows from the applied revisions is done. */
   #settled: Promise<void> = Promise.resolve();
-  /** How many applied messages that hang on it. */
+  /** The number of applied messages for which that work is not done yet. */
   #unsettled = 0;
 
   constructor(access: AuthorityAccess, listener: PolicyListener) {
@@ -101,7 +110,10 @@ export class Policy implements FollowedGuard {
     return this.#hasRun ? "lost" : "starting";
   }
 
-  /** The authority's clock at a moment of `performance.now()`, in milliseconds since 1970; rather too late than too early. */
+  /**
+   * The authority's clock at a moment of `performance.now()`, in milliseconds since 1970. It may be
+   * late, never early.
+   */
   timeAt(monotonic: number): number {
     return monotonic + this.#clockLead;
   }
@@ -111,7 +123,7 @@ export class Policy implements FollowedGuard {
     return this.current.revision ?? 0n;
   }
 
-  /** Resolves when a revision is applied, or has not come in time. */
+  /** Resolves when the revision is applied, or MAX_AWAITED has passed. */
   async awaitRevision(revision: number): Promise<void> {
     if (this.#awaiting.size >= MAX_AWAITING) return;
     const end = performance.now() + MAX_AWAITED;
@@ -130,7 +142,7 @@ export class Policy implements FollowedGuard {
 
   /**
    * Resolves when decisions may be made.
-   * @throws {StatusError} CANCELLED when closed before.
+   * @throws {StatusError} CANCELLED if the guard is closed first
    */
   ready(): Promise<void> {
     if (this.#closed) return Promise.reject(closed());
@@ -138,7 +150,7 @@ export class Policy implements FollowedGuard {
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
   }
 
-  /** Resolves when the authority has heard of it, or does not respond. */
+  /** Resolves when the authority has noticed, or does not respond. */
   async close(): Promise<void> {
     this.#closed = true;
     this.lease.close();
@@ -153,7 +165,7 @@ export class Policy implements FollowedGuard {
     this.#listener.onLeaseRunning();
   }
 
-  // As a follower.
+  // The methods of FollowedGuard.
 
   get hasLease(): boolean {
     return this.lease.runs(performance.now());
@@ -177,7 +189,7 @@ export class Policy implements FollowedGuard {
     const { revision } = this;
     this.floor = revision;
     for (const done of [...this.#awaiting]) done();
-    const reauthorized = this.#tell(revision, applied);
+    const reauthorized = this.#notify(revision, applied);
     stream.unacknowledged++;
     this.#unsettled++;
     this.#settled = Promise.all([this.#settled, reauthorized]).then(() => {
@@ -187,7 +199,7 @@ export class Policy implements FollowedGuard {
     });
   }
 
-  #tell(revision: bigint, applied: Applied): Promise<void> | undefined {
+  #notify(revision: bigint, applied: Applied): Promise<void> | undefined {
     if (applied === "nothing") return undefined;
     return applied === "snapshot"
       ? this.#listener.onSnapshot(revision)

@@ -1,22 +1,27 @@
 /**
- * Which authority a guard follows, of several that are equal. One stream is followed: the guard decides by its state and
- * its lease. When that stream ends, or its authority falls silent or is about to stop, another authority is asked on a second
- * stream, the candidate. The candidate is followed from the moment at which it can answer for the guard: it has a
- * state no older than the guard's, and a lease. Until then the guard goes on with what it has, so a lease that runs
- * is long enough to go from one authority to another without refusing a call.
+ * Chooses the authority that a guard follows. All authorities are equal. The guard follows one
+ * stream: it decides by the state and the lease of that stream. When the stream ends, or its
+ * authority does not respond or is about to stop, the guard opens a second stream, the candidate,
+ * to another authority. It follows the candidate as soon as that has a lease, and a state no older
+ * than the guard's. Until then the guard continues with what it has. A running lease is long enough
+ * to change the authority without refusing a call.
  *
- * The rules, on which the authorities' waiting for guards rests (services/auth/log/leases/leases.ts):
- *  1. What a candidate has brought is not used before it is followed. Then it replaces state and lease at once, even where
- *     the lease before would have run longer.
- *  2. A candidate with an older revision than the guard has applied is not followed, and an answer that names an older
- *     revision than was applied when its ping was sent extends no lease: that authority lags, or its database went back.
- *     Only when no lease has run for as long as a lease lasts, an older revision counts: a backup was restored.
- *  3. A guard closes its side of the stream before, which tells that authority not to wait for it, only when it follows
- *     another one and its open streams have been judged by the state from there.
+ * The authorities wait for guards (services/auth/log/leases/leases.ts). For that they rely on these
+ * rules:
+ *  1. The state and the lease of a candidate are not used before the candidate is followed. Then
+ *     they replace the guard's at once, even if the guard's lease would have run longer.
+ *  2. A candidate with an older revision than the guard has applied is not followed. A pong with
+ *     an older revision than was applied when its ping was sent extends no lease. Such an
+ *     authority lags, or its database was restored to an older state. An older revision is
+ *     accepted only when no lease has run for as long as a lease lasts: a backup was restored.
+ *  3. When a guard ends its side of a stream, the authority no longer waits for that guard. So
+ *     the guard does this only when it follows another stream, and all its open streams have
+ *     been re-authorized by the state of that stream.
  *
- * Each guard has an order of its own over the authorities (authorities.ts), and follows the first that answers. Where that is
- * not its first one, it returns some time after that one can be reached again: so the authorities share the guards, and
- * after a restart not all guards come at the same moment.
+ * Each guard has its own order of the authorities (authorities.ts), and follows the first one that
+ * responds. If that is not the first of its order, the guard returns to an earlier one some time
+ * after it can be reached again. So the authorities share the guards, and after a restart the
+ * guards do not all arrive at the same moment.
  */
 import { Code, StatusError } from "../../errors.js";
 import { backOff } from "../../follow.js";
@@ -26,45 +31,60 @@ import type { AnsweredPing } from "./lease.js";
 import type { Applied } from "./policy-state.js";
 import { PolicyStream, type PolicyStreamListener } from "./policy-stream.js";
 
-/** The longest pause before all authorities are tried again, in milliseconds: after the first failure, and ever (see follow.ts). */
+/**
+ * The longest pause before all authorities are tried again, in milliseconds: after the first
+ * failure, and after any number of them (see follow.ts).
+ */
 const FIRST_PAUSE = 50;
 const MAX_PAUSE = 2_000;
-/** While a lease runs, in milliseconds: an authority may be back before the lease ends, and then no call fails. */
+/**
+ * The longest pause while a lease runs, in milliseconds. If an authority is back before the lease
+ * ends, no call fails.
+ */
 const MAX_PAUSE_IN_LEASE = 100;
-/** A candidate may be silent for this part of a lease; twice as long after each round in which none answered. */
+/**
+ * A candidate may be silent for this part of a lease. The time doubles after each round in which no
+ * authority responded.
+ */
 const PATIENCE = 1 / 5;
 const MAX_PATIENCE = 10_000;
-/** A guard goes away from an authority that stops within this part of a lease. */
+/** A guard leaves an authority that stops within this part of a lease. */
 const STOP_SPREAD = 1 / 5;
-/** After so many leases, at least and at most, a guard returns to an authority that comes earlier in its order. */
+/**
+ * A guard returns to an authority that is earlier in its order after a random number of leases
+ * between these.
+ */
 const MIN_RETURN = 2;
 const MAX_RETURN = 8;
 
-/** The guard whose authority is chosen. */
+/** The guard that this module chooses an authority for. */
 export interface FollowedGuard {
   /** In milliseconds. */
   readonly leaseTime: number;
   readonly hasLease: boolean;
-  /** The oldest revision that it may be given. */
+  /** The oldest revision that a stream to be followed may have. */
   readonly floor: bigint;
-  /** While open streams are judged by what was applied; undefined where all have been. */
+  /**
+   * Resolves when all open streams have been re-authorized by what was applied; undefined if they
+   * have.
+   */
   readonly settling: Promise<void> | undefined;
   takeUsedKeys(): Buffer[];
   /**
-   * Another stream is followed from now on. Its state is to be decided by, and the answer extends the lease. It has no answer
-   * yet where no lease runs, and none was followed before.
+   * The guard follows another stream from now on: it must decide by its state, and the pong extends
+   * the lease. The pong is undefined only when no lease runs and no stream was followed before.
    */
   onFollowed(stream: PolicyStream, response: AnsweredPing | undefined): void;
   /** The state of the followed stream has changed. */
   onApplied(stream: PolicyStream, applied: Applied): void;
-  /** The followed stream has brought an answer. */
+  /** A pong has arrived on the followed stream. */
   onPong(stream: PolicyStream, response: AnsweredPing): void;
   /** The followed stream has ended. */
   onLost(stream: PolicyStream): void;
 }
 
 export class Succession implements PolicyStreamListener {
-  /** Why each authority that has failed did, until it responds again. */
+  /** The last error of each authority that has failed. Its next response removes it. */
   readonly errors = new Map<string, Error>();
   readonly #access: AuthorityAccess;
   readonly #authorities: Authorities;
@@ -72,16 +92,16 @@ export class Succession implements PolicyStreamListener {
   readonly #open = new Set<PolicyStream>();
   #followed: PolicyStream | undefined;
   #candidate: PolicyStream | undefined;
-  /** The newest answer to the candidate. */
+  /** The candidate's newest pong. */
   #response: AnsweredPing | undefined;
   /** When each authority failed last, in milliseconds of `performance.now()`. */
   readonly #failedAt = new WeakMap<AuthorityLink, number>();
-  /** When the guard returns, or leaves an authority that stops. */
+  /** When the guard returns to an earlier authority, and when it leaves one that stops. */
   #returnAt = Number.POSITIVE_INFINITY;
   #stopAt = Number.POSITIVE_INFINITY;
   #closed = false;
   #wake = (): void => {};
-  /** Resolves when no authority is followed any more. */
+  /** Resolves when all streams have ended after `close`. */
   readonly #ran: Promise<void>;
 
   constructor(access: AuthorityAccess, authorities: Authorities, follower: FollowedGuard) {
@@ -92,7 +112,7 @@ export class Succession implements PolicyStreamListener {
     this.#ran = this.#run().finally(stopListening);
   }
 
-  /** Leaves the authority. Resolves when it has heard of it, or does not respond. */
+  /** Leaves the authority. Resolves when the authority has noticed, or does not respond. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stream of this.#open) stream.leave();
@@ -101,7 +121,7 @@ export class Succession implements PolicyStreamListener {
   }
 
   async #run(): Promise<void> {
-    await undefined; // Who opens a guard has it before its first stream is opened.
+    await undefined; // The first stream is opened only after the constructor has returned.
     for (let rounds = 0; !this.#closed; ) {
       const found = await this.#findAnother(rounds);
       rounds = found ? 0 : rounds + 1;
@@ -112,7 +132,10 @@ export class Succession implements PolicyStreamListener {
     while (this.#open.size > 0) await this.#event(Number.POSITIVE_INFINITY);
   }
 
-  /** Tries one authority after the other. @returns false where none can be followed that needs no other in its place */
+  /**
+   * Tries one authority after the other. @returns false if none can be followed, or the followed
+   * one must be replaced
+   */
   async #findAnother(rounds: number): Promise<boolean> {
     const needed = this.#needsAnother();
     const { all } = this.#authorities;
@@ -125,7 +148,7 @@ export class Succession implements PolicyStreamListener {
     return !this.#needsAnother();
   }
 
-  /** Follows the authority if it answers before it has been silent for `patience`, in milliseconds. */
+  /** Follows the authority if it responds before it has been silent for `patience` milliseconds. */
   async #try(authority: AuthorityLink, patience: number, needed: boolean): Promise<void> {
     const candidate = this.#openStream(authority);
     this.#candidate = candidate;
@@ -184,7 +207,10 @@ export class Succession implements PolicyStreamListener {
     return Math.min(this.#returnAt, this.#stopAt) - performance.now();
   }
 
-  /** All but the one that is followed: first those that are connected, and of these those that have not failed lately. */
+  /**
+   * All authorities except the followed one: connected ones first, and then those that failed
+   * longest ago.
+   */
   #others(): readonly AuthorityLink[] {
     const isReady = ({ channel }: AuthorityLink): number => (channel.state === "ready" ? 0 : 1);
     const failedAt = (authority: AuthorityLink): number => this.#failedAt.get(authority) ?? 0;
@@ -193,14 +219,14 @@ export class Succession implements PolicyStreamListener {
       .sort((a, b) => isReady(a) - isReady(b) || failedAt(a) - failedAt(b));
   }
 
-  /** Those that are connected and come before the one that is followed. */
+  /** The connected authorities that come before the followed one in the order. */
   #earlier(): readonly AuthorityLink[] {
     const { all } = this.#authorities;
     const followed = this.#followed === undefined ? 0 : all.indexOf(this.#followed.authority);
     return all.slice(0, Math.max(followed, 0)).filter(({ channel }) => channel.state === "ready");
   }
 
-  // Events of streams.
+  // The methods of PolicyStreamListener.
 
   onApplied(stream: PolicyStream, applied: Applied): void {
     if (stream === this.#followed) this.#follower.onApplied(stream, applied);
@@ -247,12 +273,12 @@ export class Succession implements PolicyStreamListener {
     this.#wake();
   }
 
-  /** Follows the candidate where it can answer for the guard. */
+  /** Follows the candidate if it has a lease and a state that is not too old. */
   #followIfReady(candidate: PolicyStream): void {
     const response = this.#response;
     const { floor, settling, hasLease } = this.#follower;
     if (candidate !== this.#candidate || (response === undefined && (hasLease || this.#followed !== undefined))) return;
-    // The changes up to there are on their way, or the answer will show that it lags.
+    // The missing changes are on their way, or the next pong will show that the authority lags.
     if ((candidate.state.revision ?? 0n) < floor) return;
     if (settling !== undefined) {
       void settling.then(() => this.#followIfReady(candidate));
@@ -273,7 +299,7 @@ export class Succession implements PolicyStreamListener {
     stream.leave();
   }
 
-  /** Notes why an authority cannot be followed; says it once until it responds again. */
+  /** Records why an authority cannot be followed; warns once until the authority responds again. */
   #fail({ authority }: PolicyStream, error: Error): void {
     if (this.#closed) return;
     const known = this.errors.get(authority.name)?.message === error.message;

@@ -1,14 +1,18 @@
 /**
- * Streams that were admitted and are still open. Each is judged again at every revision, and ends when its token does.
+ * Streams that were admitted and are still open. Each is re-authorized at every revision, and ends
+ * when its token expires or is revoked.
  *
- * A stream belongs to the caller that opened it. When the caller's token is gone, the stream is refused even where a public
- * rule would admit calls without a token, because the service believes that it talks to the caller.
+ * A stream belongs to the caller that opened it. When the caller's token is no longer valid, the
+ * stream is refused, even if a public rule would admit calls without a token: the service believes
+ * that it talks to the caller.
  *
- * When something changed about a caller, its token is looked up anew. The revision is acknowledged only when that is
- * done. A stream whose caller cannot be looked up in time is refused.
+ * When something about a caller has changed, its token is looked up again. The revision is
+ * acknowledged only when that is done. A stream whose caller cannot be looked up in time is
+ * refused.
  *
- * No message passes while no lease runs, or while the caller is looked up: the authority may acknowledge a change that
- * the stream was not judged by. A stream that is asked to pass a message then waits, and is told when it may go on.
+ * No message passes while no lease runs, or while the caller is looked up: the authority may then
+ * acknowledge a change by which the stream was not yet authorized. A stream with a message to pass
+ * waits until it is notified.
  */
 import { type Admission, type FollowedStream, refusal, type StreamListener } from "../../call/admission.js";
 import type { Caller } from "../../call/caller.js";
@@ -16,18 +20,21 @@ import { type CallerCache, LOOKUP_TIME } from "../callers/caller-cache.js";
 import type { ChangedCallers } from "../callers/caller-changes.js";
 import { KnownCaller } from "../callers/known-caller.js";
 
-/** Callers looked up at the same time: as many as go in one message. */
+/** Maximum number of callers that are looked up at the same time: as many as one message has. */
 const LOOKUPS = 1_000;
-/** The longest time that a timer of Node takes, in milliseconds. */
+/** The longest time that a timer of Node can have, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
 
 class OpenStream implements FollowedStream {
   readonly admission: Admission;
   readonly listener: StreamListener;
-  /** The caller as it was last looked up; the one that the service knows is in the admission. */
+  /** The caller as it was last looked up. The admission has the caller that the service knows. */
   caller: KnownCaller | undefined;
   expiry: NodeJS.Timeout | undefined;
-  /** How many lookups of its caller are under way: until they end, what the guard knows of it may be out of date. */
+  /**
+   * Number of running lookups of its caller. Until they end, what the guard knows of the caller may
+   * be out of date.
+   */
   lookups = 0;
   /** A message waits for `onResumed`. */
   isWaiting = false;
@@ -51,14 +58,14 @@ class OpenStream implements FollowedStream {
   }
 }
 
-/** What open streams are judged by. */
+/** What open streams are authorized by. */
 export interface OpenStreamsOptions {
   readonly callers: CallerCache;
   /** The authority's clock, in milliseconds since 1970. */
   readonly now: () => number;
   /** Whether a lease runs. */
   readonly hasLease: () => boolean;
-  /** Why a call is refused now; undefined where it is not. */
+  /** Why a call is refused now; undefined if it is not. */
   readonly authorize: (admission: Admission, caller: Caller | undefined) => Error | undefined;
 }
 
@@ -75,7 +82,7 @@ export class OpenStreams {
     this.hasLease = options.hasLease;
   }
 
-  /** @throws {TypeError} for an admission that is not of the guard which has these streams. */
+  /** @throws {TypeError} if another guard made the admission */
   follow(admission: Admission, listener: StreamListener): FollowedStream {
     const { caller } = admission;
     if (caller !== undefined && !(caller instanceof KnownCaller)) {
@@ -85,7 +92,8 @@ export class OpenStreams {
     this.#open.add(stream);
     const wasCurrent = this.#isCurrent(caller);
     if (!wasCurrent) stream.lookups++;
-    // Something may have changed since the admission. The caller of this function is told after it has returned.
+    // Something may have changed since the admission. The listener is notified only after this
+    // function has returned.
     queueMicrotask(() => {
       if (wasCurrent && this.#isCurrent(caller)) return this.#goOn(stream, caller);
       if (wasCurrent) stream.lookups++;
@@ -109,7 +117,7 @@ export class OpenStreams {
     stream.listener.onResumed();
   }
 
-  /** Resolves when every stream has been judged. */
+  /** Resolves when every stream has been re-authorized. */
   reauthorize(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
     const outdated = new Map<KnownCaller, OpenStream[]>();
     for (const stream of this.#open) {
@@ -142,7 +150,7 @@ export class OpenStreams {
   async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadlineMonotonicMs: number): Promise<void> {
     const { callers } = this.#options;
     try {
-      // What changes meanwhile has the same streams renewed once more.
+      // If the caller changes meanwhile, the same streams are renewed once more.
       const caller = await callers.ask(hashBytes, deadlineMonotonicMs);
       for (const stream of streams) {
         stream.lookups--;
@@ -180,7 +188,7 @@ export class OpenStreams {
     if (this.leave(stream)) stream.listener.onRefused(error);
   }
 
-  /** Follows the stream no more. @returns whether it was still there */
+  /** Stops following the stream. @returns whether it was still followed */
   leave(stream: OpenStream): boolean {
     clearTimeout(stream.expiry);
     return this.#open.delete(stream);

@@ -1,4 +1,4 @@
-/** Calls as the contract of channels makes them, and what it waits for. */
+/** Calls that the tests of channels make, and helpers that wait for their events. */
 import type { Test } from "tap";
 import type { Metadata } from "../../../src/call/metadata.js";
 import type { StatusError } from "../../../src/errors.js";
@@ -8,10 +8,10 @@ import type { Context } from "../../../src/rpc/service.js";
 import { type RawImplementation, RawService } from "../../rpc/raw-service.js";
 import { deferred } from "../../support/deferred.js";
 
-/** Most bytes of a message, which `open` must set on both sides. */
+/** Maximum bytes of a message, which `open` must set on both sides. */
 export const MAX_BODY = 1_000_000;
 
-/** A test of one behaviour; `serve` gives a channel to a service with these endpoints. */
+/** A test of one behaviour; `serve` returns a channel to a service with these endpoints. */
 export type Behaviour = (t: Test, serve: Serve) => Promise<void>;
 export type Serve = (endpoints: Partial<RawImplementation>) => Promise<Channel>;
 
@@ -22,7 +22,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
 
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** An endpoint that answers nothing, and tells when it is reached and when it is stopped. */
+/** An endpoint that does not respond, and reports when it is reached and when it is stopped. */
 export function lasting() {
   const reached = deferred();
   const stopped = deferred();
@@ -41,7 +41,7 @@ export const rejection = (promise: Promise<unknown>): Promise<StatusError> =>
     (error) => error as StatusError,
   );
 
-/** Waits until a call has come back, so that a short deadline is not spent on connecting. */
+/** Waits until a call has a response, so that a short deadline is not spent on connecting. */
 export async function connected(channel: Channel): Promise<void> {
   await rejection(unary(channel, { ...RawService.one, path: "/raw.Raw/Unknown" }, Buffer.alloc(0)));
 }
@@ -52,17 +52,17 @@ export async function collect(responses: AsyncIterable<Buffer>): Promise<string[
   return texts;
 }
 
-/** A call by the bare interface, and all that its listener is told. */
+/** A call through the Channel interface itself, and all events that its listener gets. */
 export class Recorded implements CallListener {
   readonly messages: Uint8Array[] = [];
   readonly ends: Status[] = [];
   headers: Metadata | undefined;
   readonly #ended = deferred<Status>();
-  /** What to do at each message. */
+  /** Called at each message. */
   react: (message: Uint8Array) => void = () => {};
   drained: () => void = () => {};
 
-  /** Resolves at the end; and a while later, so that anything told after it is recorded too. */
+  /** Resolves a moment after the end, so that any later event is recorded, too. */
   get ended(): Promise<Status> {
     return this.#ended.promise.then((status) => new Promise((resolve) => setTimeout(resolve, 20, status)));
   }
@@ -89,7 +89,7 @@ export const start = (method: { path: string }, extra: Partial<CallStart> = {}):
   ...extra,
 });
 
-/** The text values of a name as a wire may join them, and its values that are bytes. */
+/** The text values of a name, joined as a network may join them, and its binary values. */
 export const textOf = (metadata: Metadata | undefined, name: string): string =>
   (metadata ?? [])
     .filter(([key]) => key === name)

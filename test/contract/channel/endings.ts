@@ -1,4 +1,4 @@
-/** How calls end: by failure, deadline, cancel, or the end of the channel. */
+/** How calls end: by an error, a deadline, a cancel, or the end of the channel. */
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
@@ -28,7 +28,7 @@ const MAX_CODE = 2 ** 31 - 1;
 const textOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 export const endings: Readonly<Record<string, Behaviour>> = {
-  "carries a failure with code, message, details and trailers": async (t, serve) => {
+  "carries an error with code, message, details and trailers": async (t, serve) => {
     const message = '100 % wrong: "ä"\n日本 \u{1f600}';
     const details = [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }];
     const channel = await serve({
@@ -49,7 +49,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.notOk(status.neverSent);
   },
 
-  "carries codes of the service's own, above those of google.rpc.Code": async (t, serve) => {
+  "carries codes that a service defines, above the codes of google.rpc.Code": async (t, serve) => {
     const details = [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }];
     const channel = await serve({
       one: (request) => {
@@ -67,7 +67,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     }
   },
 
-  "ends a call as a fault of the service whose code no status can have": async (t, serve) => {
+  "reports an error of the service if it ends a call with an impossible code": async (t, serve) => {
     const channel = await serve({
       one: (request) => {
         throw new StatusError(Number(textOfBytes(request)), "secret");
@@ -82,7 +82,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     }
   },
 
-  "carries what was sent before a failure": async (t, serve) => {
+  "carries messages that were sent before an error": async (t, serve) => {
     const received = deferred();
     const channel = await serve({
       async *download(request) {
@@ -105,7 +105,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.same(heard, ["a"]);
   },
 
-  "answers INTERNAL, without a word of the error, where an endpoint throws by mistake": async (t, serve) => {
+  "responds with INTERNAL, without the error's message, if an endpoint throws by mistake": async (t, serve) => {
     const channel = await serve({
       one: () => {
         throw new TypeError("secret at /etc/passwd");
@@ -115,7 +115,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.match(error, { code: Code.INTERNAL, message: "Internal error" });
   },
 
-  "answers UNIMPLEMENTED to an unknown path": async (t, serve) => {
+  "responds with UNIMPLEMENTED to an unknown path": async (t, serve) => {
     const channel = await serve({});
     const unknown = { ...RawService.one, path: "/raw.Raw/Unknown" };
     t.match(await rejection(unary(channel, unknown, Buffer.from("a"))), { code: Code.UNIMPLEMENTED });
@@ -142,7 +142,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     await stopped.promise;
   },
 
-  "ends a call at its deadline although the clock is set back": async (t, serve) => {
+  "ends a call at its deadline even if the clock is set back": async (t, serve) => {
     const channel = await serve({ one: never });
     await connected(channel);
     const deadline = performance.now() + 200;
@@ -165,7 +165,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     const call = unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: performance.now() + HOUR });
     await reached.promise;
     setWallClock(t, 2 * HOUR);
-    // When it ends, deadlines have been looked at on both sides.
+    // When this call has ended, both sides have checked deadlines.
     await rejection(
       unary(channel, RawService.one, Buffer.from("hangs"), { deadlineMonotonicMs: performance.now() + 50 }),
     );
@@ -180,14 +180,14 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(error.code, Code.DEADLINE_EXCEEDED);
   },
 
-  "ends a call that is never sent whole, at its deadline": async (t, serve) => {
+  "ends a call that is never sent completely at its deadline": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     channel.open(start(RawService.one, { deadlineMonotonicMs: performance.now() + 50 }), told);
     t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
   },
 
-  "tells the endpoint that its unary call was cancelled": async (t, serve) => {
+  "notifies the endpoint that its unary call was cancelled": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
     const controller = new AbortController();
@@ -198,13 +198,13 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     await stopped.promise;
   },
 
-  "does not begin a call whose signal is aborted already": async (t, serve) => {
+  "does not begin a call whose signal is already aborted": async (t, serve) => {
     const channel = await serve({ one: () => t.fail("it began") as never });
     const signal = AbortSignal.abort();
     t.equal((await rejection(unary(channel, RawService.one, Buffer.from("a"), { signal }))).code, Code.CANCELLED);
   },
 
-  "tells the endpoint that its stream was cancelled, so that it cleans up": async (t, serve) => {
+  "notifies the endpoint that its stream was cancelled, so that it cleans up": async (t, serve) => {
     const cleaned = deferred();
     const channel = await serve({
       async *download(_request, { signal }) {
@@ -227,7 +227,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     await cleaned.promise;
   },
 
-  "breaks off an endpoint's reading when the caller cancels": async (t, serve) => {
+  "ends an endpoint's reading when the caller cancels": async (t, serve) => {
     const reading = deferred();
     const broken = deferred<StatusError>();
     const channel = await serve({
@@ -248,7 +248,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(collect(responses))).code, Code.CANCELLED);
   },
 
-  "tells the caller nothing after a cancel but the end": async (t, serve) => {
+  "notifies the caller after a cancel only of the end": async (t, serve) => {
     const channel = await serve({
       async *download(request) {
         for (;;) yield request;
@@ -268,7 +268,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.ends.length, 1);
   },
 
-  "tells the end once, after which no use of the call does harm": async (t, serve) => {
+  "notifies of the end once, after which the call can be used without effect": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
@@ -286,7 +286,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.messages.length, 1);
   },
 
-  "never calls the listener from within a use of the call": async (t, serve) => {
+  "never calls the listener synchronously from a method of the call": async (t, serve) => {
     const channel = await serve({
       one: (request) => request,
       async *chat(requests) {
@@ -335,7 +335,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.ok(callbacks >= 5);
   },
 
-  "ends a call with UNAVAILABLE also where it is closed from a timer": async (t, serve) => {
+  "ends a call with UNAVAILABLE even if the channel is closed from a timer": async (t, serve) => {
     const channel = await serve({ one: never });
     const told = new Recorded();
     channel.open(start(RawService.one), told);
@@ -343,7 +343,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await told.ended).code, Code.UNAVAILABLE);
   },
 
-  "ends its calls when it is closed, and takes no more": async (t, serve) => {
+  "ends its calls when it is closed, and accepts no more": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
     const told = new Recorded();

@@ -1,4 +1,4 @@
-/** What stops a sender that is faster than its receiver, and what bounds a message. */
+/** Back-pressure for a sender that is faster than its receiver, and the limits of a message. */
 
 import { randomBytes } from "node:crypto";
 import { Code } from "../../../src/errors.js";
@@ -8,7 +8,7 @@ import { deferred } from "../../support/deferred.js";
 import { type Behaviour, collect, connected, MAX_BODY, Recorded, rejection, start, text } from "./calls.js";
 
 export const flow: Readonly<Record<string, Behaviour>> = {
-  "drops the requests that an endpoint does not read to the end, and goes on": async (t, serve) => {
+  "drops requests that an endpoint does not read, and continues": async (t, serve) => {
     const total = 200;
     const dropped = deferred();
     const channel = await serve({
@@ -29,7 +29,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     await sending;
   },
 
-  "holds an answer back from a paused caller, and its end with it": async (t, serve) => {
+  "holds back a response, and its end, from a paused caller": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
@@ -43,7 +43,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.same(told.messages.map(text), ["a"]);
   },
 
-  // What cannot be compressed, since that is bounded as it is sent.
+  // Bytes that cannot be compressed, because the limit counts the bytes that are sent.
   "stops a producer while its reader is paused": async (t, serve) => {
     const size = 50_000;
     const total = 100;
@@ -59,7 +59,8 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     told.react = () => call.pause();
     call.send(Buffer.from("a"));
     call.end();
-    // Calls that come back are the clock: while they do, an unstopped producer goes on.
+    // Calls that have a response are the clock: meanwhile a producer that is not stopped would
+    // continue.
     let before = -1;
     for (let still = 0; still < 20; still = produced === before ? still + 1 : 0) {
       before = produced;
@@ -109,14 +110,14 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.same(told.messages.map(text), [`${total}`], "all of them in the end");
   },
 
-  "ends a call at its deadline although its reader is paused": async (t, serve) => {
+  "ends a call at its deadline even if its reader is paused": async (t, serve) => {
     const channel = await serve({
       async *download() {
         for (;;) yield Buffer.alloc(50_000);
       },
     });
     await connected(channel);
-    // On a busy machine a deadline may come before the first message.
+    // On a busy computer a deadline may come before the first message.
     for (let time = 200, read = 0; read === 0; time *= 2) {
       const told = new Recorded();
       const call = channel.open(start(RawService.download, { deadlineMonotonicMs: performance.now() + time }), told);
@@ -157,7 +158,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal((await ask(10, 10)).length, 10, "the channel is as good as before");
   },
 
-  "tells an answer that is too large from a broken protocol, and delivers what came before": async (t, serve) => {
+  "distinguishes a too large response from a protocol error, and delivers earlier messages": async (t, serve) => {
     const received = deferred();
     const channel = await serve({
       one: () => Buffer.alloc(MAX_BODY + 1),

@@ -231,7 +231,10 @@ export class LocalLeaseRecords implements LeaseRecords {
       await rows.delete([id]);
       this.#retired.set(id, now() + span);
     } catch (error) {
-      log.warn({ err: error, claim: id }, "a lease record could not be retired: the next change waits for its leases again");
+      log.warn(
+        { err: error, claim: id },
+        "a lease record could not be retired: the next change waits for its leases again",
+      );
     }
     return now() + span;
   }
