@@ -65,12 +65,12 @@ export async function follow(options: FollowOptions): Promise<void> {
   const { onFailure, firstDelayMs, maxDelayMs, pause = sleepUntil, signal } = options;
   let failures = 0;
   let lastMessage: string | undefined;
-  const onAnswer = (): void => {
+  const onResponse = (): void => {
     failures = 0;
     lastMessage = undefined;
   };
   while (!signal.aborted) {
-    const error = await tryOnce(options, onAnswer);
+    const error = await tryOnce(options, onResponse);
     if (signal.aborted) return;
     const maxMs = typeof maxDelayMs === "number" ? maxDelayMs : maxDelayMs();
     const delayMs = backOff(failures++, firstDelayMs, maxMs);
@@ -90,7 +90,7 @@ export function backOff(failures: number, firstMs: number, maxMs: number): numbe
 }
 
 /** Resolves with the reason why the attempt ended. */
-async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Error> {
+async function tryOnce(options: FollowOptions, onResponse: () => void): Promise<Error> {
   const { source, attempt, timeoutMs, signal } = options;
   const ending = new AbortController();
   const end = (): void => ending.abort();
@@ -98,7 +98,7 @@ async function tryOnce(options: FollowOptions, onAnswer: () => void): Promise<Er
   const deadline = timeoutMs === undefined ? undefined : setTimeout(end, timeoutMs);
   const responded = (): void => {
     clearTimeout(deadline);
-    onAnswer();
+    onResponse();
   };
   const ended = new StatusError(Code.UNAVAILABLE, `${source} ended the stream`);
   const error = await attempt({ signal: ending.signal, responded }).then(

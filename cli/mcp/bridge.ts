@@ -73,10 +73,10 @@ export class Bridge {
     const { send, write, signal } = this.#options;
     try {
       const response = await send(line, this.#headersOf(message), AbortSignal.any([signal, cancelled]));
-      for await (const answer of "lines" in response ? eventsOf(response.lines) : bodyOf(response, message.id)) {
+      for await (const reply of "lines" in response ? eventsOf(response.lines) : bodyOf(response, message.id)) {
         if (cancelled.aborted) return;
-        if (message.method === "initialize") this.#negotiated = JSON.parse(answer).result?.protocolVersion;
-        write(answer);
+        if (message.method === "initialize") this.#negotiated = JSON.parse(reply).result?.protocolVersion;
+        write(reply);
       }
     } catch (error) {
       if (cancelled.aborted || signal.aborted || message.id === undefined) return;

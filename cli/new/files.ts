@@ -63,7 +63,7 @@ function handlers(name: string, grpcService: string): string {
   return `import { type Implementation, invalidArgument } from "portico/service";
 import type { ${grpcService}Service } from "./gen/${name}.js";
 
-/** What answers the calls: one function for each endpoint in proto/${name}.proto. */
+/** The handlers: one function for each endpoint in proto/${name}.proto. */
 export const handlers: Implementation<typeof ${grpcService}Service> = {
   async call({ name }) {
     if (name === "") throw invalidArgument("name: must not be empty");

@@ -21,8 +21,8 @@ export async function ask(
   question: string,
   options: { default?: string; hidden?: boolean } = {},
 ): Promise<string> {
-  // On Ctrl-D `read` neither resolves nor rejects. But it pauses the input, as it does after an
-  // answer.
+  // On Ctrl-D `read` neither resolves nor rejects. But it pauses the input, as it does after a
+  // line.
   let onPause = () => {};
   const closed = new Promise<never>((_, reject) => {
     onPause = () => setImmediate(() => reject(interrupted()));

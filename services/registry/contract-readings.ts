@@ -1,7 +1,7 @@
 /**
  * Limits how often the contract of a service is read. Reading takes time and memory of the whole
  * process, and other processes decide when they register. If an equal contract is being read, or
- * was the last one read, its result is used. So many instances with one contract cost one reading,
+ * was the last one read, its result is used. Thus all instances with one contract cost one reading,
  * even if each starts after the previous one has stopped.
  */
 import { createHash } from "node:crypto";

@@ -68,7 +68,7 @@ export function mayPass(name: string): boolean {
 
 /**
  * Whether metadata with the name passes for a service with these names. `*` means all names except
- * those of HTTP.
+ * the names that HTTP uses.
  */
 export function passes(names: ReadonlySet<string>, name: string): boolean {
   return names.has(name) || (names.has("*") && mayPass(name) && !HTTP.has(name));

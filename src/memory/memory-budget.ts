@@ -192,7 +192,7 @@ export class ConnectionMemory extends Reservation {
   readonly #budget: MemoryBudget;
   readonly #share: number;
   readonly #address: AddressUse | undefined;
-  /** Those of the address; if the connection is not limited by an address, its own. */
+  /** Shared by all connections of the address; the connection's own if no address limits it. */
   readonly #unfinished: UnfinishedBodies;
   readonly #onClose: () => void;
   #closed = false;

@@ -68,11 +68,12 @@ export async function openOwnedServices(
   try {
     const owner = await store.claim(installation);
     if (owner === installation) return store;
-    if (owner !== undefined) throw new StoreError(foreign(store.name, owner, installation));
+    if (owner !== undefined) throw new StoreError(otherInstallationMessage(store.name, owner, installation));
     if (!isFile || isThereElsewhere(place, installation))
       throw new StoreError(unowned(store.name, isFile ? place : store.name, installation));
     const adopter = await store.claim(installation, { withEntries: true });
-    if (adopter !== installation) throw new StoreError(foreign(store.name, `${adopter}`, installation));
+    if (adopter !== installation)
+      throw new StoreError(otherInstallationMessage(store.name, `${adopter}`, installation));
     onAdopted(store.name);
     return store;
   } catch (error) {
@@ -81,7 +82,7 @@ export async function openOwnedServices(
   }
 }
 
-function foreign(name: string, owner: string, installation: string): string {
+function otherInstallationMessage(name: string, owner: string, installation: string): string {
   return (
     `store ${name} belongs to another installation of Portico (${owner}), and this process to ${installation}: name another ` +
     "store in PORTICO_SERVICE_STORE, or another folder in PORTICO_DATA. To use a copy of its data here: portico store copy " +

@@ -80,7 +80,8 @@ const REFUSED: [json: string, message: string][] = [
   [`{"blob":"${CANARY}?"}`, "blob: expected base64, got a string"],
   [
     `{"codes":[1,"${CANARY}"]}`,
-    /* no index: the error is about the whole field */ "codes: expected an integer from -9223372036854775808 to 9223372036854775807, got a string",
+    // No index: the error is about the whole field.
+    "codes: expected an integer from -9223372036854775808 to 9223372036854775807, got a string",
   ],
   [`{"map":{"${CANARY}":"x"}}`, "map: expected an integer from -2147483648 to 2147483647, got a string"],
   [`{"map":{"${CANARY}":1,"${CANARY}":2}}`, "map: given more than once"],

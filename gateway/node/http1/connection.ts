@@ -291,14 +291,14 @@ export class Http1Connection implements PortConnection, Http1Owner {
 
   #serve(exchange: Exchange): void {
     const { handler, responses } = this.#options;
-    void Promise.resolve(handler(exchange)).then((response) => responses.answer(exchange, response));
+    void Promise.resolve(handler(exchange)).then((response) => responses.respond(exchange, response));
   }
 
   /** Serves a request for a WebSocket. Unread bytes then already belong to the WebSocket. */
   async #upgrade(exchange: Exchange): Promise<void> {
     const response = await this.#options.handler(exchange);
     exchange.failed = true;
-    if (response.session === undefined || this.socket.destroyed) return void exchange.answer(response);
+    if (response.session === undefined || this.socket.destroyed) return void exchange.respond(response);
     exchange.responded = true;
     const head = this.#unread ?? Buffer.alloc(0);
     this.#unread = undefined;

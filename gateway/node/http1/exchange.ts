@@ -259,7 +259,7 @@ export class Exchange implements GatewayRequest {
   }
 
   /** The handler has responded. */
-  answer(response: GatewayResponse): void {
+  respond(response: GatewayResponse): void {
     this.responded = true;
     // With a stream the request stays in use, because the service may still read its body.
     if (!isStream(response.body)) {

@@ -26,11 +26,11 @@ interface WaitingResponse {
 export class ResponseBatch {
   #waiting: WaitingResponse[] = [];
 
-  answer(exchange: Exchange, response: GatewayResponse): void {
+  respond(exchange: Exchange, response: GatewayResponse): void {
     const { body, length } = response;
     // While a request is still being sent, the part that has arrived determines how its response is
     // written.
-    if (length > MAX_WAITING_BODY || isStream(body) || !exchange.isComplete) return void exchange.answer(response);
+    if (length > MAX_WAITING_BODY || isStream(body) || !exchange.isComplete) return void exchange.respond(response);
     const count = this.#waiting.push({ exchange, response });
     if (count === 1) setImmediate(this.flush);
     else if (count === MAX_RESPONSES_PER_WRITE) this.flush();
@@ -39,6 +39,6 @@ export class ResponseBatch {
   readonly flush = (): void => {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { exchange, response } of waiting) exchange.answer(response);
+    for (const { exchange, response } of waiting) exchange.respond(response);
   };
 }

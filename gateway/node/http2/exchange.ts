@@ -72,14 +72,14 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
   /** The handler has responded. */
   onResponse(response: GatewayResponse): void {
     if (this.#isRefused && !this.gone && this.connection.tryThrottle()) this.#refusal = response;
-    else this.answer(response);
+    else this.respond(response);
   }
 
   /** Rejections are no longer delayed. */
   onThrottleEnd(): void {
     const response = this.#refusal;
     this.#refusal = undefined;
-    if (response !== undefined) this.answer(response);
+    if (response !== undefined) this.respond(response);
   }
 
   protected override acknowledge(): void {

@@ -99,7 +99,7 @@ export abstract class Http2ResponseStream extends Stream {
     this.connection.schedule(this);
   }
 
-  answer(response: GatewayResponse): void {
+  respond(response: GatewayResponse): void {
     this.responded = true;
     const { body, length, trailers = NONE } = response;
     if (!isStream(body)) this.endCall();

@@ -13,7 +13,7 @@ export function Json({ text, short = false }: { readonly text: string; readonly 
   const tokens = useMemo(() => layOut(text.slice(0, MAX_SHOWN), oneLine), [text, oneLine]);
   return (
     <>
-      <Pieces chunks={tokens} />
+      <Tokens chunks={tokens} />
       {text.length > MAX_SHOWN && `\n… ${text.length - MAX_SHOWN} characters more`}
     </>
   );
@@ -22,10 +22,10 @@ export function Json({ text, short = false }: { readonly text: string; readonly 
 /** Source code in one of the languages of the snippets. */
 export function Code({ text, comment }: { readonly text: string; readonly comment: "#" | "//" }) {
   const chunks = useMemo(() => colourCode(text, comment), [text, comment]);
-  return <Pieces chunks={chunks} />;
+  return <Tokens chunks={chunks} />;
 }
 
-function Pieces({ chunks }: { readonly chunks: readonly (Token | CodePiece)[] }) {
+function Tokens({ chunks }: { readonly chunks: readonly (Token | CodeToken)[] }) {
   return (
     <>
       {chunks.map(({ kind, text }, index) =>
@@ -41,7 +41,7 @@ function Pieces({ chunks }: { readonly chunks: readonly (Token | CodePiece)[] })
   );
 }
 
-interface CodePiece {
+interface CodeToken {
   readonly kind: "string" | "comment" | "word" | "plain";
   readonly text: string;
 }
@@ -51,10 +51,10 @@ const STRING = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\]|\\.|'\\'')*'|`[^`]*`/;
 const WORDS =
   /\b(?:import|from|const|let|await|for|of|if|return|new|package|func|defer|err|nil|with|as|in|print|None|True|False|true|false|null|curl|portico|echo)\b/;
 
-function colourCode(text: string, comment: "#" | "//"): CodePiece[] {
+function colourCode(text: string, comment: "#" | "//"): CodeToken[] {
   const comments = comment === "#" ? /(?<![^\s])#[^\n]*/ : /\/\/[^\n]*/;
   const any = new RegExp(`(${STRING.source})|(${comments.source})|(${WORDS.source})`, "g");
-  const chunks: CodePiece[] = [];
+  const chunks: CodeToken[] = [];
   let at = 0;
   for (const match of text.matchAll(any)) {
     const [all, string, remark] = match;

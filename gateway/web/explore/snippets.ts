@@ -102,7 +102,7 @@ function headersOf(call: SnippetCall): [name: string, value: string][] {
 
 /** Names of the file that is sent, and of the file to which the bytes of a response are written. */
 const FILE = "file.bin";
-const ANSWER = "answer.bin";
+const RESPONSE_FILE = "response.bin";
 
 function curl(call: SnippetCall): string {
   const headers = headersOf(call).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`);
@@ -110,7 +110,7 @@ function curl(call: SnippetCall): string {
   const start = call.shape === "server_streaming" ? "curl -N" : "curl";
   const data = sendsFile(call) ? [`-X POST -T ${FILE}`] : [...curlMethod(call), ...curlBody(call)];
   // Without --fail an error would be written to the file.
-  const response = call.returnsBytes ? [`--fail-with-body -o ${ANSWER}`] : [];
+  const response = call.returnsBytes ? [`--fail-with-body -o ${RESPONSE_FILE}`] : [];
   return [`${start} ${shell(urlOf(call))}`, ...token, ...headers, ...data, ...response].join(" \\\n  ");
 }
 
@@ -132,7 +132,7 @@ function node(call: SnippetCall): string {
   const body = sendsFile(call) ? `await readFile("${FILE}")` : jsonBody(call);
   const read = call.returnsBytes
     ? `if (!response.ok) throw new Error(await response.text());
-await writeFile("${ANSWER}", response.body);`
+await writeFile("${RESPONSE_FILE}", response.body);`
     : readJson(call);
   return `// Save as call.mjs and run: node call.mjs
 ${imports}${fetched(call, "process.env.PORTICO_TOKEN", body)}
@@ -190,7 +190,8 @@ function browserStart({ origin, withToken }: SnippetCall): string {
 
 function nodeSocket(call: SnippetCall): string {
   return `// Save as call.mjs and run: node call.mjs
-// Node.js 22 and later have WebSocket; Node.js 20 has it with: node --experimental-websocket call.mjs
+// Node.js 22 and later have WebSocket. Node.js 20 has it with a flag:
+// node --experimental-websocket call.mjs
 ${conversation(call, "process.env.PORTICO_TOKEN")}`;
 }
 
@@ -242,7 +243,7 @@ function pythonRead({ shape, returnsBytes = false }: SnippetCall): {
 } {
   if (returnsBytes) {
     return {
-      read: `    with open("${ANSWER}", "wb") as file:\n        shutil.copyfileobj(response, file)`,
+      read: `    with open("${RESPONSE_FILE}", "wb") as file:\n        shutil.copyfileobj(response, file)`,
       module: ["shutil"],
     };
   }
@@ -261,7 +262,7 @@ function go(call: SnippetCall): string {
     ? `if response.StatusCode != http.StatusOK {
 		log.Fatal(response.Status)
 	}
-	answer, err := os.Create("${ANSWER}")${GO_FATAL}
+	answer, err := os.Create("${RESPONSE_FILE}")${GO_FATAL}
 	defer answer.Close()
 	`
     : "";
@@ -301,7 +302,7 @@ function portico(call: SnippetCall): string | undefined {
   const url = call.origin === DEFAULT_ORIGIN ? "" : ` --url ${shell(call.origin)}`;
   const body = shell(JSON.stringify(call.body));
   const command = `portico call${url} ${shell(service)} ${shell(endpoint.join("/"))}`;
-  const response = call.returnsBytes ? ` > ${ANSWER}` : "";
+  const response = call.returnsBytes ? ` > ${RESPONSE_FILE}` : "";
   if (sendsFile(call)) return `${command} - < ${FILE}${response}`;
   return `${needsSocket(call) ? `echo ${body} | ${command}` : `${command} ${body}`}${response}`;
 }

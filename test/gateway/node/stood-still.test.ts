@@ -84,7 +84,7 @@ async function readWhileStill(
   await once(socket, "connect");
   const [first, second, ...others] = parts as [Buffer, Buffer, ...Buffer[]];
   socket.write(first);
-  // The next check of deadlines is then due in the turn of the event loop that reads the first part.
+  // Then a check of deadlines is due in the turn of the event loop that reads the first part.
   if (alsoBefore) standStill(BODY_TIME);
   await begun;
   // The operating system has these bytes when `write` returns.

@@ -50,7 +50,7 @@ async function take(socket: Socket, length: number, pace: number): Promise<void>
     if (chunk === null) await once(socket, "readable");
     else {
       got += chunk.length;
-      // Timers are exact only to a millisecond, so many short waits together would be too long.
+      // Timers are exact only to a millisecond, so the sum of short waits would be too long.
       const early = got / pace - (performance.now() - began);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(early)));
     }

@@ -26,7 +26,7 @@ const CONTRACT = `syntax = "proto3";
 package kinds;
 import "google/protobuf/wrappers.proto";
 import "types.proto";
-// Answers what it was sent.
+// Returns what it was sent.
 service Kinds {
 ${endpoints.join("\n")}
   rpc Watch(json.Implicit) returns (stream json.Implicit);

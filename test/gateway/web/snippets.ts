@@ -25,7 +25,7 @@ interface SnippetCase {
   readonly returnsBytes?: boolean;
   /** What the service receives; default: the body. */
   readonly received?: object;
-  /** What the snippet prints, or writes to answer.bin. */
+  /** What the snippet prints, or writes to a file. */
   readonly printed: RegExp;
 }
 
@@ -195,7 +195,7 @@ export function program(command: readonly [string, ...string[]], file: string, {
     const complaints = printed(child.stderr);
     const [code] = await once(child, "close");
     if (code !== 0) throw new Error(`${name} ended with ${code}: ${await complaints}\n${text}`);
-    const response = join(cwd, "answer.bin");
+    const response = join(cwd, "response.bin");
     const written = existsSync(response) ? readFileSync(response, "utf8") : "";
     rmSync(cwd, { recursive: true });
     return (await output) + written;

@@ -16,8 +16,8 @@ const channel = mesh.connect();
 const asAdmin = { metadata: mesh.admin };
 
 /**
- * The endpoints in the test cases. Those of the authority and the registry each represent all
- * endpoints with the same callers.
+ * The endpoints in the test cases. An endpoint of the authority or the registry represents all
+ * its endpoints with the same callers.
  */
 const SAMPLE = [
   "auth:Auth.Login",

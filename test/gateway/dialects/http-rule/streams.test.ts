@@ -68,7 +68,7 @@ t.test("each chunk of an upload has the fields of path and query", async (t) => 
   t.equal(Buffer.from(JSON.parse(body).file.data, "base64").toString(), "some bytes");
 });
 
-t.test("a stream of messages goes over a WebSocket at the endpoint's own path", async (t) => {
+t.test("a stream of messages goes over a WebSocket at the path of the endpoint", async (t) => {
   for (const [method, path, where] of [
     ["POST", "/lib/talk", "/library/Talk"],
     ["POST", "/lib/upload", "/library/Upload"],
