@@ -1,6 +1,6 @@
 /**
- * What a real Portico answers has the types that src/api/types.ts says: no field is missing, none is more. The compiler
- * judges each answer as an object literal.
+ * The responses of a running Portico have the types in src/api/types.ts: no field is missing, and
+ * there is no other field. The compiler checks each response as an object literal.
  */
 import t from "tap";
 import ts from "typescript";
@@ -8,7 +8,7 @@ import { start } from "../support/process.js";
 
 const PASSWORD = "correct horse battery";
 
-t.test("every answer has the type of its endpoint", async (t) => {
+t.test("every response has the type of its endpoint", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_ADMIN_PASSWORD: PASSWORD });
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");
@@ -64,7 +64,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
   await call("auth/Auth/Logout");
 
   t.same(faultsOf(responses), []);
-  t.test("and a wrong one is found", async (t) => {
+  t.test("a response with another type is found", async (t) => {
     const { scopes, ...missing } = bob;
     const wrong = [missing, { ...bob, created: "2026-01-31T12:00:00Z" }, { name: "bob", scopes, created: 0 }];
     const faults = faultsOf(wrong.map((response) => ["auth/Accounts/Create", response]));
@@ -74,7 +74,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
 
 type Answer<Part> = Readonly<Record<string, Part | undefined>>;
 
-/** What the compiler says of answers that do not have their types. */
+/** The compiler's errors for responses that do not have their types. */
 function faultsOf(responses: readonly (readonly [path: string, answer: unknown])[]): string[] {
   const file = "test/api/answers.ts";
   const lines = responses.map(

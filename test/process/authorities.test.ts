@@ -1,4 +1,6 @@
-/** How a process knows the authorities: by a list of addresses, and by names that have several. */
+/**
+ * How a process finds the authorities: in a list of addresses, and by names with several addresses.
+ */
 import t, { type Test } from "tap";
 import type { Authorities } from "../../src/access/follow/authorities.js";
 import { parseGrpcTargets } from "../../src/address/address.js";
@@ -41,7 +43,7 @@ t.test("each address of a list is an authority", async (t) => {
   t.same(namesOf(authorities), ["127.0.0.1:1", "[::1]:1", "grpcs://127.0.0.2:1"]);
 });
 
-t.test("each address of a name is an authority, and they are followed as they change", async (t) => {
+t.test("each address of a name is an authority, and changes of the name are followed", async (t) => {
   let addresses = ["127.0.0.2", "127.0.0.3"];
   const lookup = async () => addresses;
   const { authorities, connected } = await connectTo(t, "authority.test:1", { lookup, resolveMs: 20 });
@@ -54,7 +56,7 @@ t.test("each address of a name is an authority, and they are followed as they ch
   t.ok(authorities.all.includes(kept!), "the one that stays keeps its connection");
 });
 
-t.test("a name that cannot be resolved is connected to all the same", async (t) => {
+t.test("a name that cannot be resolved is an authority too", async (t) => {
   const lookup = async () => {
     throw new Error("no such name");
   };
@@ -62,7 +64,7 @@ t.test("a name that cannot be resolved is connected to all the same", async (t) 
   t.same(namesOf(authorities), ["authority.test:1"]);
 });
 
-/** Servers that count their calls, of which some answer nothing. */
+/** Starts servers that count their calls. A silent one never responds. */
 async function answering(t: Test, ...kinds: ("answers" | "is silent")[]) {
   const calls: number[] = [];
   const servers = kinds.map(async (kind, index) => {
@@ -88,7 +90,7 @@ const ONE = {
   responseDeserialize: (bytes: Buffer) => bytes,
 } as const;
 
-t.test("calls go to the preferred authority, and to another while that one is not reached", async (t) => {
+t.test("calls go to the preferred authority, and to another while the preferred one is unreachable", async (t) => {
   const { calls, ports } = await answering(t, "answers", "answers");
   const { authorities } = await connectTo(t, `127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:1`);
   await until(() => authorities.all.filter(({ channel }) => channel.state === "ready").length === 2);
@@ -103,7 +105,7 @@ t.test("calls go to the preferred authority, and to another while that one is no
   await unary(authorities.channel, ONE, Buffer.alloc(0));
 });
 
-t.test("a read that one authority does not answer is asked of another, within its deadline", async (t) => {
+t.test("a read without a response is sent to another authority, within the deadline", async (t) => {
   const { calls, ports } = await answering(t, "is silent", "answers");
   const { authorities } = await connectTo(t, ports.map((port) => `127.0.0.1:${port}`).join());
   await until(() => authorities.all.every(({ channel }) => channel.state === "ready"));

@@ -1,4 +1,7 @@
-/** A start without a usable enrolment token says where it looked, and how to make one. */
+/**
+ * A start without a usable enrolment token fails; the error says where to put one and how to make
+ * it.
+ */
 import { join } from "node:path";
 import t from "tap";
 import { readEnrolment } from "../../src/process/join.js";
@@ -9,7 +12,7 @@ const folder = t.testdir({
 const file = (name: string): string => join(folder, "enrolment", name);
 const remedy = (name: string) => `. Create one where the authority runs: portico auth create enrolment ${name}`;
 
-t.test("the setting is taken first, then the file of the name", async (t) => {
+t.test("the setting is read first, then the file of the name", async (t) => {
   t.equal(readEnrolment("gateway", { data: folder, enrolment: "pte_given" }), "pte_given");
   t.equal(readEnrolment("gateway", { data: folder, enrolment: undefined }), "pte_0123456789");
 });
@@ -29,7 +32,7 @@ for (const [what, name, enrolment, why] of CASES) {
   });
 }
 
-t.test("a file that cannot be read is named", async (t) => {
+t.test("the error names a file that cannot be read", async (t) => {
   for (const [name, code] of Object.entries({ absent: "ENOENT", folder: "EISDIR" })) {
     t.throws(() => readEnrolment(name, { data: folder, enrolment: undefined }), {
       message: new RegExp(`${file(name)} cannot be read \\(${code}.*portico auth create enrolment ${name}$`),

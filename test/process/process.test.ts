@@ -1,4 +1,5 @@
-// Everything that a process has opened is closed at its stop and after a failed start, even if closing a part fails.
+// A process closes everything that it has opened, at its stop and after a failed start, even if
+// closing a part fails.
 import t from "tap";
 import { loadConfig } from "../../src/config/config.js";
 import { createLog } from "../../src/log.js";
@@ -15,7 +16,7 @@ function recorded() {
 
 const NEVER = new Promise(() => {});
 
-t.test("closes parts in the opposite order, and those added as last after all others", async (t) => {
+t.test("closes parts in reverse order, and parts added by ownLast after all others", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
   add("port");
@@ -43,14 +44,14 @@ t.test("closes the other parts when the closing of one hangs", async (t) => {
   t.same(closed, ["store"]);
 });
 
-t.test("closes a part at once that is opened after the start was abandoned", async (t) => {
+t.test("a part that is opened after the start was abandoned is closed at once", async (t) => {
   const { owner, add, closed } = recorded();
   await owner.abandonStart();
   add("late");
   t.same(closed, ["late"]);
 });
 
-t.test("has parts leave before it closes any, and shares one drain time among all parts", async (t) => {
+t.test("all parts leave before any is closed, and all parts share one drain time", async (t) => {
   const { owner } = recorded();
   const order: string[] = [];
   const drains: number[] = [];
