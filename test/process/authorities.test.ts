@@ -65,13 +65,13 @@ t.test("a name that cannot be resolved is an authority too", async (t) => {
 });
 
 /** Starts servers that count their calls. A silent one never responds. */
-async function answering(t: Test, ...kinds: ("answers" | "is silent")[]) {
+async function startServers(t: Test, ...kinds: ("responds" | "is silent")[]) {
   const calls: number[] = [];
   const servers = kinds.map(async (kind, index) => {
     calls[index] = 0;
     const one = () => {
       calls[index]!++;
-      return kind === "answers" ? Buffer.alloc(0) : new Promise<Buffer>(() => {});
+      return kind === "responds" ? Buffer.alloc(0) : new Promise<Buffer>(() => {});
     };
     const server = await serveHttp2(dispatcherOf([rawService({ one })]), { host: "127.0.0.1", port: 0 }, LIMITS);
     t.teardown(() => server.close(0));
@@ -91,7 +91,7 @@ const ONE = {
 } as const;
 
 t.test("calls go to the preferred authority, and to another while the preferred one is unreachable", async (t) => {
-  const { calls, ports } = await answering(t, "answers", "answers");
+  const { calls, ports } = await startServers(t, "responds", "responds");
   const { authorities } = await connectTo(t, `127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:1`);
   await until(() => authorities.all.filter(({ channel }) => channel.state === "ready").length === 2);
   const named = (port: number | undefined) => authorities.all.find(({ name }) => name === `127.0.0.1:${port}`)!;
@@ -106,7 +106,7 @@ t.test("calls go to the preferred authority, and to another while the preferred 
 });
 
 t.test("a read without a response is sent to another authority, within the deadline", async (t) => {
-  const { calls, ports } = await answering(t, "is silent", "answers");
+  const { calls, ports } = await startServers(t, "is silent", "responds");
   const { authorities } = await connectTo(t, ports.map((port) => `127.0.0.1:${port}`).join());
   await until(() => authorities.all.every(({ channel }) => channel.state === "ready"));
   authorities.prefer(authorities.all.find(({ name }) => name.endsWith(`:${ports[0]}`))!);

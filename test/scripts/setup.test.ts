@@ -85,8 +85,8 @@ t.test("SIGTERM ends the installation, and the error names the signal", async (t
   const { output } = await install(t, "setInterval(() => {}, 1e6)", (text, start) => {
     if (text.endsWith("\n")) start.kill("SIGTERM");
   });
-  const told = "npm ci failed: it was ended by SIGTERM. Nothing was started.\n";
-  t.equal(output, `Installing dependencies (once): fetching packages (time)\n${told}`);
+  const message = "npm ci failed: it was ended by SIGTERM. Nothing was started.\n";
+  t.equal(output, `Installing dependencies (once): fetching packages (time)\n${message}`);
 });
 
 /** A program in place of npm that ends when the file `done` exists. */

@@ -105,7 +105,7 @@ export function openCatalogue(
       const wire = Buffer.from(codec(input).read(Buffer.from(JSON.stringify(request))));
       const response = handler(definition.requestDeserialize(wire), contextOf(endpoint, { signal: end.signal, ...as }));
       const toJson = (message: unknown) => JSON.parse(codec(output).write(definition.responseSerialize(message)));
-      return { answer: response, toJson };
+      return { response, toJson };
     }
     throw new Error(`${service} does not implement ${name}`);
   }
@@ -117,11 +117,11 @@ export function openCatalogue(
       await Promise.allSettled([...streams].map((stream) => stream.return?.()));
     },
     async call(endpoint, request = {}, as = {}) {
-      const { answer: response, toJson } = open(endpoint, request, as);
+      const { response, toJson } = open(endpoint, request, as);
       return toJson(await response);
     },
     async *stream(endpoint, request = {}, as = {}) {
-      const { answer: response, toJson } = open(endpoint, request, as);
+      const { response, toJson } = open(endpoint, request, as);
       const messages: AsyncIterator<unknown> = response[Symbol.asyncIterator]();
       streams.add(messages);
       try {

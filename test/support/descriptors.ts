@@ -25,7 +25,11 @@ export function buildDescriptors(folder: string, path?: string): Buffer {
  */
 export function buildAnnotated(folder: string, name: string): Buffer {
   const args = ["alpha", "protoc", "-I", folder, "-I", "proto", "--include_imports", "--include_source_info"];
-  return cachedOutput(`annotated-${hashOf(folder, name)}`, [...args, "--descriptor_set_out=/dev/stdout", join(folder, name)]);
+  return cachedOutput(`annotated-${hashOf(folder, name)}`, [
+    ...args,
+    "--descriptor_set_out=/dev/stdout",
+    join(folder, name),
+  ]);
 }
 
 /** Returns the output of buf, from the cache if an earlier run has made it. */

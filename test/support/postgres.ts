@@ -260,7 +260,7 @@ export class PostgresServer {
 
   async #connect(database: string): Promise<pg.Client> {
     const { host, port } = { host: this.#folder, port: this.port };
-    const client = new pg.Client({ host, port, user: "postgres", database, ...TIMES });
+    const client = new pg.Client({ host, port, user: "postgres", database, ...TIME_LIMITS });
     // When the server stops, it ends this connection too.
     client.on("error", () => undefined);
     await client.connect();
