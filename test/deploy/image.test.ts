@@ -62,10 +62,10 @@ const memories: readonly (readonly [title: string, files: Record<string, string>
   ["a limit of 1 GiB", { meminfo: LARGE, "memory.max": `${2 ** 30}\n` }, 32],
   ["the limit of the Kubernetes files", { meminfo: LARGE, "memory.max": `${768 * 2 ** 20}\n` }, 8],
   ["a limit by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": `${768 * 2 ** 20}\n` }, 8],
-  ["none by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": "9223372036854771712\n" }, 32],
+  ["no limit by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": "9223372036854771712\n" }, 32],
   ["a limit above what the machine has", { meminfo: meminfo(1_000_000), "memory.max": `${2 ** 40}\n` }, 8],
   ["no cgroups", { meminfo: LARGE }, 32],
-  ["a system that says nothing", { meminfo: "" }, 8],
+  ["a system without information about its memory", { meminfo: "" }, 8],
 ];
 for (const [title, files, young] of memories) {
   t.test(`${title}: the young generation may grow to ${young} MB`, async (t) => {

@@ -70,7 +70,7 @@ t.test("the rules of an example are in the order in which they are evaluated", a
   }
 });
 
-t.test("each pattern of the page matches what the page says", async (t) => {
+t.test("each pattern on the page matches the resources that the page names", async (t) => {
   const patterns = tables.find(({ header }) => header[0] === "resource of a rule")?.rows ?? [];
   t.ok(patterns.length >= 6, `${patterns.length} patterns`);
   for (const [pattern = "", covered = "", others = ""] of patterns) {

@@ -19,7 +19,7 @@ t.test("the setting is read first, then the file of the name", async (t) => {
 
 const CASES: [what: string, name: string, enrolment: string | undefined, why: string][] = [
   ["is empty", "empty", undefined, `PORTICO_ENROLMENT is not set, and ${file("empty")} holds none`],
-  ["is torn", "torn", undefined, `PORTICO_ENROLMENT is not set, and ${file("torn")} holds none`],
+  ["is incomplete", "torn", undefined, `PORTICO_ENROLMENT is not set, and ${file("torn")} holds none`],
   ["is set with a line end", "gateway", "pte_given\n", "PORTICO_ENROLMENT is none"],
 ];
 

@@ -23,17 +23,17 @@ const newer = { "node_modules/a": { ...a["node_modules/a"], version: "1.0.1", in
 const rebuilt = { "node_modules/a": { ...a["node_modules/a"], integrity: "sha512-aa" } };
 
 const rows: [what: string, wanted: object, there: object | undefined, installed: boolean][] = [
-  ["what npm ci leaves", { ...a, ...b, ...c }, { ...a, ...b, ...c }, true],
-  ["without an optional package, which is for another system", { ...a, ...b, ...c }, { ...a, ...b }, true],
-  ["from a mirror", a, mirrored, true],
-  ["nothing", a, undefined, false],
-  ["without the packages of development", { ...a, ...b }, a, false],
+  ["the packages that npm ci installs", { ...a, ...b, ...c }, { ...a, ...b, ...c }, true],
+  ["all packages except an optional one for another system", { ...a, ...b, ...c }, { ...a, ...b }, true],
+  ["packages from a mirror", a, mirrored, true],
+  ["no packages", a, undefined, false],
+  ["no development packages", { ...a, ...b }, a, false],
   ["another version", newer, a, false],
-  ["other bytes", rebuilt, a, false],
-  ["a package that is not wanted any more", a, { ...a, ...b }, false],
+  ["another integrity hash", rebuilt, a, false],
+  ["a package that is no longer needed", a, { ...a, ...b }, false],
 ];
 for (const [what, wanted, there, installed] of rows) {
-  t.test(what, async (t) => {
+  t.test(`${what}: ${installed ? "installed" : "not installed"}`, async (t) => {
     const record = there && { node_modules: { ".package-lock.json": lock(there) } };
     const folder = t.testdir({ "package-lock.json": lock({ ...root, ...wanted }), ...record });
     t.equal(isInstalled(folder), installed);

@@ -20,7 +20,7 @@ export function buildDescriptors(folder: string, path?: string): Buffer {
 }
 
 /**
- * Like `buildDescriptors`, but for one file that also imports files of `proto/`, such as
+ * Returns the FileDescriptorSet of one file, which may also import files of `proto/`, such as
  * google/api/annotations.proto.
  */
 export function buildAnnotated(folder: string, name: string): Buffer {
