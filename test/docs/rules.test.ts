@@ -77,10 +77,11 @@ t.test("each pattern on the page matches the resources that the page names", asy
     const resource = pattern.replaceAll("`", "");
     const rule = checkRule({ id: "r", scope: "<public>", access: Access.GRANTED, resource, priority: 0 });
     const rules = RuleSet.compile([rule]);
-    const judge = (list: string) =>
+    const decisionsOn = (list: string) =>
       list.match(/[^\s,]+/g)?.map((one) => [one, rules.decide(resourceOf(one), undefined)]);
-    for (const [endpoint, decision] of judge(covered) ?? []) t.equal(decision, "granted", `${pattern}: ${endpoint}`);
-    for (const [endpoint, decision] of judge(others) ?? [])
+    for (const [endpoint, decision] of decisionsOn(covered) ?? [])
+      t.equal(decision, "granted", `${pattern}: ${endpoint}`);
+    for (const [endpoint, decision] of decisionsOn(others) ?? [])
       t.equal(decision, "unauthorized", `${pattern}: ${endpoint}`);
   }
 });
