@@ -22,16 +22,28 @@ const AT_A_TIME = 5;
 const OTHERS_AT_A_TIME = 3;
 
 /**
- * The slowest files of their kinds. They begin first, so that the run does not wait for them at its
- * end.
+ * The slowest files of their kinds, and folders whose processes take longest. They begin first, so
+ * that the run does not wait for them at its end.
  */
 const LONGEST = [
   "test/rpc/http2/silent-handler.outside.ts",
+  "test/cli/roles/haproxy.outside.ts",
+  "test/gateway/web/races.browser.ts",
   "test/gateway/web/looks.browser.ts",
   "test/gateway/web/console-pages.browser.ts",
+  "test/gateway/web/explore-races.browser.ts",
   "test/gateway/web/console-dialogs.browser.ts",
   "test/services/limits.slow.ts",
+  "test/scripts/package.slow.ts",
+  "test/services/auth/settling.slow.ts",
   "test/services/auth/kill.slow.ts",
+  "test/services/auth/scale.slow.ts",
+  "test/docs/tutorial.slow.ts",
+  "test/cli/roles/rolling-restart.postgres.ts",
+  "test/services/auth/settling.postgres.ts",
+  "test/services/auth/",
+  "test/scenarios/",
+  "test/cli/roles/",
 ];
 
 /** The folders with the sources of the tests. */
@@ -100,7 +112,13 @@ function filesAt(path) {
   const names = readdirSync(path, { recursive: true }).filter((name) => name.endsWith(`.${values.kind}.ts`));
   if (names.length === 0) stop(`There is no test file in ${path} that ends with .${values.kind}.ts`);
   const files = names.map((name) => join(path, name)).sort();
-  return [...LONGEST.filter((file) => files.includes(file)), ...files.filter((file) => !LONGEST.includes(file))];
+  const placeOf = (file) => {
+    const place = LONGEST.findIndex((long) =>
+      long.endsWith("/") ? dirname(file) === long.slice(0, -1) : file === long,
+    );
+    return place < 0 ? LONGEST.length : place;
+  };
+  return files.sort((one, other) => placeOf(one) - placeOf(other));
 }
 
 function stop(reason) {

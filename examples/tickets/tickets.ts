@@ -11,12 +11,15 @@ import type { Ticket, TicketsService } from "./gen/tickets.js";
 
 const MAX_TITLE = 200;
 const MAX_TICKETS = 1_000_000;
-/** Tickets that List returns, and that Watch follows. */
+/** Maximum number of tickets that List returns and that Watch follows. */
 const NEWEST = 100;
-/** How often Watch looks for changes. It asks the store, because another instance of the service may have made them. */
+/**
+ * The interval in which Watch looks for changes, in milliseconds. It asks the store, because
+ * another instance of the service may have made them.
+ */
 const POLL_MS = 500;
 
-/** What answers the calls: one function for each endpoint in proto/tickets.proto. */
+/** The handlers: one function for each endpoint in proto/tickets.proto. */
 export const handlers: Implementation<typeof TicketsService> = {
   async create({ title }, call) {
     if (title === "" || title.length > MAX_TITLE)
@@ -38,14 +41,15 @@ export const handlers: Implementation<typeof TicketsService> = {
     const entry = await ticketsOf(call).getEntry(keyOf(number));
     if (entry === undefined) throw notFound(`There is no ticket ${number}`);
     const closed: Ticket = { ...entry.value, closed: true };
-    // Where two callers close it at once, one of them finds another version.
+    // If two callers close it at the same time, the store refuses the second write, because the
+    // version has changed.
     if (entry.value.closed || !(await save(call, closed, entry.version)))
       throw failedPrecondition(`Ticket ${number} is closed already`);
     return closed;
   },
 
   async *watch(_request, call) {
-    /** The versions of the tickets that were sent last, by key. */
+    /** The version of each ticket that was last sent, by key. */
     let sent = new Map<string, string>();
     let seen: number | undefined;
     while (!call.signal.aborted) {
@@ -69,14 +73,14 @@ function countersOf(call: Call) {
   return call.store<number>("counters");
 }
 
-/** Keys are sorted as text, so numbers have leading zeros. */
+/** Keys are sorted as text, so numbers need leading zeros. */
 function keyOf(number: number): string {
   return `${number}`.padStart(10, "0");
 }
 
 /**
- * Writes a ticket and counts the change: both, or none of them.
- * @param ifVersion writes only where the ticket has this version
+ * Writes a ticket and counts the change, in one transaction.
+ * @param ifVersion write only if the ticket has this version
  * @returns whether it was written
  */
 async function save(call: Call, ticket: Ticket, ifVersion?: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-// JSON is laid out without changing a value, in the pages and on a terminal.
+// JSON is formatted, for the web pages and for a terminal, without a change of its value.
 import fc from "fast-check";
 import t from "tap";
 import { layOut } from "../../src/api/json-layout.js";
@@ -9,7 +9,7 @@ const joined = (text: string, oneLine = false) =>
     .map((token) => token.text)
     .join("");
 
-t.test("any JSON comes out as JSON.stringify lays it out", async (t) => {
+t.test("any JSON is formatted as JSON.stringify does", async (t) => {
   fc.assert(
     fc.property(
       fc.json({ stringUnit: anyCharacter }),
@@ -20,7 +20,7 @@ t.test("any JSON comes out as JSON.stringify lays it out", async (t) => {
   t.pass("no counterexample");
 });
 
-t.test("on one line it is the same value", async (t) => {
+t.test("on one line it has the same value", async (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const line = joined(JSON.stringify(value), true);
@@ -35,13 +35,13 @@ t.test("numbers and escapes stay as they were written", async (t) => {
   t.equal(joined(text).replace(/[\n ]/g, ""), text.replace(/ /g, ""));
 });
 
-t.test("what is no JSON is shown as it is", async (t) => {
+t.test("text that is not JSON stays unchanged", async (t) => {
   for (const text of ["", "plain", '{"a":', '{"a":1}x', "<b>"]) {
     t.same(layOut(text), [{ kind: "plain", text }]);
   }
 });
 
-t.test("colours", async (t) => {
+t.test("keys, strings, numbers and words have kinds, which select their colours", async (t) => {
   const kinds = layOut('{"a":["b",1,null]}').filter(({ kind }) => kind !== "plain");
   t.same(kinds, [
     { kind: "key", text: '"a"' },

@@ -1,11 +1,11 @@
-/** LineSplitter: the lines of a stream are the same however its bytes are cut into pieces. */
+/** LineSplitter: the lines of a stream do not depend on how its bytes are split into chunks. */
 import fc from "fast-check";
 import t from "tap";
 import { LineSplitter } from "../../src/api/lines.js";
 
 const STREAM = Buffer.from('{"a":1}\n\n{"b":"é\\n"}\n\n\n{"c":3}\nno end');
 
-t.test("gives the same lines for any cut, within a character too", async (t) => {
+t.test("gives the same lines for any chunks, even if a character is split", async (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat(STREAM.length)), (cuts) => {
       const lines = new LineSplitter();
@@ -18,7 +18,7 @@ t.test("gives the same lines for any cut, within a character too", async (t) => 
   t.pass("no counterexample");
 });
 
-t.test("gives a line as soon as it has ended, and at the end the last one", async (t) => {
+t.test("gives a line as soon as it is complete, and the last line at the end of the stream", async (t) => {
   const lines = new LineSplitter();
   const push = (text: string) => lines.push(Buffer.from(text)).map((bytes) => Buffer.from(bytes).toString());
   t.same(push('{"a"'), []);

@@ -1,6 +1,6 @@
 /**
- * What a real Portico answers has the types that src/api/types.ts says: no field is missing, none is more. The compiler
- * judges each answer as an object literal.
+ * The responses of a running Portico have the types in src/api/types.ts: no field is missing, and
+ * there is no other field. The compiler checks each response as an object literal.
  */
 import t from "tap";
 import ts from "typescript";
@@ -8,11 +8,11 @@ import { start } from "../support/process.js";
 
 const PASSWORD = "correct horse battery";
 
-t.test("every answer has the type of its endpoint", async (t) => {
+t.test("every response has the type of its endpoint", async (t) => {
   const portico = await start(["server"], { PORTICO_DATA: t.testdir(), PORTICO_ADMIN_PASSWORD: PASSWORD });
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");
-  const responses: [path: string, answer: unknown][] = [];
+  const responses: [path: string, message: unknown][] = [];
   let token: string | undefined;
   const call = async (path: string, request: object = {}) => {
     const response = await fetch(`${origin}${token === undefined ? "" : "/v1"}/${path}`, {
@@ -20,10 +20,10 @@ t.test("every answer has the type of its endpoint", async (t) => {
       headers: { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) },
       body: JSON.stringify(request),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
+    const message = (await response.json()) as Record<string, unknown>;
     t.equal(response.status, 200, path);
-    responses.push([path, answer]);
-    return answer;
+    responses.push([path, message]);
+    return message;
   };
   const credentials = { account: "admin", password: PASSWORD };
   const { refreshToken } = await call("auth/Auth/Login", credentials);
@@ -36,7 +36,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
   await call("auth/Accounts/List");
   await call("auth/Accounts/Delete", { name: "bob" });
   await call("auth/Keys/Create", { name: "nightly" });
-  const { key } = (await call("auth/Keys/Create", { name: "daily", resources: ["*:*:*"] })) as Answer<{
+  const { key } = (await call("auth/Keys/Create", { name: "daily", resources: ["*:*:*"] })) as Message<{
     prefix: string;
   }>;
   await call("auth/Keys/Rotate", { prefix: key?.prefix, overlap: "60s" });
@@ -45,7 +45,7 @@ t.test("every answer has the type of its endpoint", async (t) => {
   await call("auth/Namespaces/Create", { name: "staging" });
   await call("auth/Namespaces/List");
   await call("auth/Namespaces/Delete", { name: "staging" });
-  const { enrolment } = (await call("auth/Enrolments/Create", { name: "shop" })) as Answer<{ id: string }>;
+  const { enrolment } = (await call("auth/Enrolments/Create", { name: "shop" })) as Message<{ id: string }>;
   await call("auth/Enrolments/List");
   await call("auth/Enrolments/Delete", { name: "shop", id: enrolment?.id });
   const rule = { id: "staff", scope: "staff", access: "GRANTED", resource: "*:*:*" };
@@ -63,20 +63,20 @@ t.test("every answer has the type of its endpoint", async (t) => {
   await call("auth/Auth/WhoAmI");
   await call("auth/Auth/Logout");
 
-  t.same(faultsOf(responses), []);
-  t.test("and a wrong one is found", async (t) => {
+  t.same(typeErrorsOf(responses), []);
+  t.test("a response with another type is found", async (t) => {
     const { scopes, ...missing } = bob;
     const wrong = [missing, { ...bob, created: "2026-01-31T12:00:00Z" }, { name: "bob", scopes, created: 0 }];
-    const faults = faultsOf(wrong.map((response) => ["auth/Accounts/Create", response]));
-    t.equal(faults.length, wrong.length, faults.join("\n"));
+    const errors = typeErrorsOf(wrong.map((response) => ["auth/Accounts/Create", response]));
+    t.equal(errors.length, wrong.length, errors.join("\n"));
   });
 });
 
-type Answer<Part> = Readonly<Record<string, Part | undefined>>;
+type Message<Part> = Readonly<Record<string, Part | undefined>>;
 
-/** What the compiler says of answers that do not have their types. */
-function faultsOf(responses: readonly (readonly [path: string, answer: unknown])[]): string[] {
-  const file = "test/api/answers.ts";
+/** The compiler's errors for responses that do not have their types. */
+function typeErrorsOf(responses: readonly (readonly [path: string, message: unknown])[]): string[] {
+  const file = "test/api/responses.ts";
   const lines = responses.map(
     ([path, response]) => `({ a: ${JSON.stringify(response)} }) satisfies { a: E["${path}"]["response"] };`,
   );

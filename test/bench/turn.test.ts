@@ -1,4 +1,4 @@
-/** A failed window of the benchmark costs its own row, and nothing else of what is measured. */
+/** A failed measurement of the benchmark loses its own row, and no other. */
 import t from "tap";
 import { report } from "../../bench/report.js";
 import type { Results } from "../../bench/results.js";
@@ -6,7 +6,11 @@ import { type Failure, isOurs, START, takeTurn } from "../../bench/turn.js";
 
 const ROWS = ["small", "large", "streams"];
 
-/** Takes turns of a system that does what `outcomes` say in turn; an error fails. @returns what happened */
+/**
+ * Takes turns of a system.
+ * @param outcomes returns the error of a step, or undefined if the step succeeds
+ * @returns the failures, and the steps in order
+ */
 async function take(turns: number, outcomes: (row: string) => Error | undefined) {
   const failures: Failure[] = [];
   const events: string[] = [];
@@ -22,7 +26,10 @@ async function take(turns: number, outcomes: (row: string) => Error | undefined)
   return { failures, events };
 }
 
-/** An error at the named times (from 1) that a row is tried. */
+/**
+ * Makes a row fail.
+ * @param times the attempts that fail, from 1
+ */
 function failing(row: string, ...times: number[]) {
   let tried = 0;
   return (what: string) => (what === row && times.includes(++tried) ? new Error(`closed ${tried}`) : undefined);
@@ -31,26 +38,26 @@ function failing(row: string, ...times: number[]) {
 const failed = (row: string, ...times: number[]) =>
   times.map((time) => ({ system: "peer", row, error: `closed ${time}` }));
 
-t.test("a row that fails once is measured again, by the system started anew", async (t) => {
+t.test("a row that fails once is measured again, after a restart of the system", async (t) => {
   const { failures, events } = await take(1, failing("large", 1));
   t.strictSame(events, [START, "small", "large", "stop", START, "large", "streams", "stop"]);
   t.strictSame(failures, failed("large", 1));
 });
 
-t.test("a row that fails twice is left out for the rest of the run, and the other rows are measured", async (t) => {
+t.test("a row that fails twice is skipped for the rest of the run, and the other rows are measured", async (t) => {
   const { failures, events } = await take(2, failing("large", 1, 2));
   const first = [START, "small", "large", "stop", START, "large", "stop", START, "streams", "stop"];
   t.strictSame(events, [...first, START, "small", "streams", "stop"]);
   t.strictSame(failures, failed("large", 1, 2));
 });
 
-t.test("a row that failed in an earlier round is not repeated", async (t) => {
+t.test("a row that failed in an earlier round is not measured again if it fails", async (t) => {
   const { events } = await take(2, failing("streams", 2, 3));
   const second = [START, "small", "large", "streams", "stop", START, "streams", "stop", "stop"];
   t.strictSame(events, [START, "small", "large", "streams", "stop", ...second]);
 });
 
-t.test("a system that does not start is tried once more, and then left out", async (t) => {
+t.test("a system that does not start is started once more, and then skipped", async (t) => {
   const { failures, events } = await take(2, failing(START, 1, 2));
   t.strictSame(
     events.filter((event) => event !== "stop"),

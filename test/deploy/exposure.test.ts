@@ -1,5 +1,5 @@
-// What the files of deploy/ give to each role, and to whom they open it: one enrolment token, named hosts, named proxies, and no
-// port but to those who need it.
+// What the files of deploy/ give to each role, and who can reach it: one enrolment token, named
+// hosts, named proxies, and open ports only for those who need them.
 import { readdirSync, readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ interface ComposeService {
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: manifests of several kinds, each checked where it is read
+  // biome-ignore lint/suspicious/noExplicitAny: manifests of several kinds, checked on use
   readonly spec: any;
 }
 
@@ -34,7 +34,7 @@ const deployments = manifests.filter(({ kind }) => kind === "Deployment");
 const policies = manifests.filter(({ kind }) => kind === "NetworkPolicy");
 const PART = { "app.kubernetes.io/part-of": "portico" };
 
-t.test("in Compose each role has a volume with its own enrolment token, and no other has it", async (t) => {
+t.test("in Compose each role has a volume with its enrolment token, which no other role mounts", async (t) => {
   for (const role of ROLES) {
     t.same(services[role]?.volumes, [`${role}:/data:ro`]);
     t.same(services[`enrol-${role}`]?.volumes, [`${role}:/data`]);
@@ -46,7 +46,7 @@ t.test("in Compose each role has a volume with its own enrolment token, and no o
   }
 });
 
-t.test("in Compose only who needs the database and the first password is given them", async (t) => {
+t.test("in Compose only the services that need the database or the first password receive them", async (t) => {
   const given = (variable: string) =>
     Object.keys(services).filter((name) => services[name]?.environment?.[variable] !== undefined);
   t.same(given("PORTICO_STORE").sort(), ["authority", ...ROLES.map((role) => `enrol-${role}`)]);
@@ -54,7 +54,7 @@ t.test("in Compose only who needs the database and the first password is given t
   t.same(given("POSTGRES_PASSWORD"), ["postgres"]);
 });
 
-t.test("in Compose the gateway answers to named hosts, and trusts the balancer's address alone", async (t) => {
+t.test("in Compose the gateway accepts named hosts, and trusts only the balancer's address", async (t) => {
   const { PORTICO_HTTP_HOSTS, PORTICO_TRUSTED_PROXIES = "" } = services.gateway?.environment ?? {};
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Compose replaces it
   t.equal(PORTICO_HTTP_HOSTS, "${PORTICO_HTTP_HOSTS:-localhost}");
@@ -70,13 +70,13 @@ t.test("in Compose the gateway answers to named hosts, and trusts the balancer's
   t.same(others, ["gateway"], "which the gateways share with it");
 });
 
-t.test("in Compose nothing but the balancer has a port on the machine, at loopback", async (t) => {
+t.test("in Compose only the balancer has a port on the host, on loopback", async (t) => {
   const published = Object.keys(services).filter((name) => services[name]?.ports !== undefined);
   t.same(published, ["front"]);
   for (const port of services.front?.ports ?? []) t.match(port, /^127\.0\.0\.1:/);
 });
 
-t.test("the balancer of Compose tells the client's address, and drops what clients say", async (t) => {
+t.test("the balancer of Compose sends the client's address, and drops the clients' own headers", async (t) => {
   const text = readFileSync("deploy/haproxy.cfg", "utf8");
   const frontend = text.slice(text.indexOf("frontend callers"), text.indexOf("backend gateways"));
   for (const line of [
@@ -88,7 +88,7 @@ t.test("the balancer of Compose tells the client's address, and drops what clien
   }
 });
 
-t.test("no file trusts a range of private addresses", async (t) => {
+t.test("no file trusts a range of private addresses as proxies", async (t) => {
   const gateway = deployments.find(({ metadata }) => metadata.name === "portico-gateway");
   const variables: { name: string; value?: string }[] = gateway?.spec.template.spec.containers[0].env;
   const settingOf = (name: string) => variables.find((one) => one.name === name)?.value ?? "";
@@ -102,7 +102,7 @@ t.test("no file trusts a range of private addresses", async (t) => {
   }
 });
 
-t.test("on Kubernetes each deployment is given the secrets of its own role", async (t) => {
+t.test("on Kubernetes each deployment receives only the secrets of its role", async (t) => {
   const secrets = Object.fromEntries(
     deployments.map(({ metadata, spec }) => {
       const variables: { valueFrom?: { secretKeyRef?: { name: string; key: string } } }[] =
@@ -122,7 +122,10 @@ t.test("on Kubernetes each deployment is given the secrets of its own role", asy
   t.match(steps, 'create secret generic portico-enrolment-$name --from-literal=token="$token"');
 });
 
-/** The rules of policies for a port: which pods it is of, and from where it may be reached. */
+/**
+ * The rules of the policies for a port: the pods (`of`), and the sources that may reach it
+ * (`from`).
+ */
 function rulesFor(port: number) {
   return policies.flatMap(({ spec }) =>
     (spec.ingress ?? [])
@@ -133,7 +136,7 @@ function rulesFor(port: number) {
   );
 }
 
-t.test("on Kubernetes a pod is reached where a policy says so", async (t) => {
+t.test("on Kubernetes a pod can be reached only if a policy allows it", async (t) => {
   const closed = policies.filter(({ spec }) => spec.ingress === undefined);
   t.same(
     closed.map(({ spec }) => spec),
@@ -146,7 +149,7 @@ t.test("on Kubernetes a pod is reached where a policy says so", async (t) => {
   }
 });
 
-t.test("on Kubernetes callers reach the door, Portico's pods gRPC, and the monitoring metrics", async (t) => {
+t.test("on Kubernetes HTTP is open to callers, gRPC to Portico's pods, and metrics to monitoring", async (t) => {
   t.same(rulesFor(8080), [{ of: { "app.kubernetes.io/name": "portico-gateway" }, from: undefined }]);
   t.same(rulesFor(8081), [{ of: PART, from: [{ podSelector: { matchLabels: PART } }] }]);
   const monitoring = {

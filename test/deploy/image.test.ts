@@ -1,4 +1,5 @@
-// deploy/Dockerfile without a container engine: its edits of dist/ are made in a copy, which then runs as ENV, CMD and HEALTHCHECK say.
+// deploy/Dockerfile without a container engine: the test makes its edits in a copy of dist/, and
+// then runs the copy as ENV, CMD and HEALTHCHECK say.
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -16,7 +17,10 @@ const INSTRUCTIONS = readFileSync("deploy/Dockerfile", "utf8")
 const all = (name: string) => INSTRUCTIONS.filter((one) => one.name === name).map(({ value }) => value);
 
 const ENV = Object.fromEntries(all("ENV").flatMap((value) => value.split(/\s+/).map((pair) => pair.split("=", 2))));
-/** What `docker stop` waits before it kills, in milliseconds (https://docs.docker.com/reference/cli/docker/container/stop/). */
+/**
+ * The time that `docker stop` waits before it kills, in milliseconds
+ * (https://docs.docker.com/reference/cli/docker/container/stop/).
+ */
 const DOCKER_GRACE = 10_000;
 
 const folder = temporaryFolder(t);
@@ -29,17 +33,21 @@ execFileSync("sh", ["-ec", edits.filter((edit) => !edit.trim().startsWith("npm "
   env: { ...process.env, COMMIT: "0123abc" },
 });
 
-t.test("the program in the image names the commit that the build was told", async (t) => {
+t.test("the program in the image prints the commit that the build received", async (t) => {
   t.match(execFileSync(program, ["--version"], { encoding: "utf8" }), /^portico \S+ \(0123abc, /);
 });
 
-/** Runs the command of the image, with these files in place of the system's, and gives what it runs. */
+/**
+ * Runs the command of the image.
+ * @param files replace the system's files, by their paths below the test's folder
+ * @returns the command that it would run
+ */
 function commandRun(t: Test, files: Record<string, string>): string {
   const folder = t.testdir({ node: '#!/bin/sh\necho node "$@"\n', memory: {} });
   chmodSync(join(folder, "node"), 0o755);
   for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
   const script = readFileSync("deploy/portico.sh", "utf8");
-  // Relative, because the folder's path may have spaces.
+  // Relative paths, because the folder's path may contain spaces.
   const moved = script.replaceAll("/sys/fs/cgroup/", "./").replaceAll("/proc/", "./");
   writeFileSync(join(folder, "portico"), moved);
   const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
@@ -54,10 +62,10 @@ const memories: readonly (readonly [title: string, files: Record<string, string>
   ["a limit of 1 GiB", { meminfo: LARGE, "memory.max": `${2 ** 30}\n` }, 32],
   ["the limit of the Kubernetes files", { meminfo: LARGE, "memory.max": `${768 * 2 ** 20}\n` }, 8],
   ["a limit by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": `${768 * 2 ** 20}\n` }, 8],
-  ["none by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": "9223372036854771712\n" }, 32],
+  ["no limit by cgroup v1", { meminfo: LARGE, "memory/memory.limit_in_bytes": "9223372036854771712\n" }, 32],
   ["a limit above what the machine has", { meminfo: meminfo(1_000_000), "memory.max": `${2 ** 40}\n` }, 8],
   ["no cgroups", { meminfo: LARGE }, 32],
-  ["a system that says nothing", { meminfo: "" }, 8],
+  ["a system without information about its memory", { meminfo: "" }, 8],
 ];
 for (const [title, files, young] of memories) {
   t.test(`${title}: the young generation may grow to ${young} MB`, async (t) => {
@@ -70,11 +78,11 @@ for (const [title, files, young] of memories) {
   });
 }
 
-t.test("a stop ends before Docker kills", async (t) => {
+t.test("a stop ends before Docker kills the process", async (t) => {
   t.ok(loadConfig({}, ENV).drain < DOCKER_GRACE);
 });
 
-t.test("the health check passes while the server is ready, whatever hosts it answers to", async (t) => {
+t.test("the health check passes while the server is ready, whatever hosts it accepts", async (t) => {
   const ports = ["PORTICO_HTTP", "PORTICO_GRPC", "PORTICO_ADMIN"].map((name) => [name, ENV[name].replace(/\d+$/, "0")]);
   const own = { PORTICO_DATA: t.testdir(), PORTICO_HTTP_HOSTS: "api.example.com", PORTICO_DRAIN_NOTICE: "5s" };
   const command: string[] = JSON.parse(all("HEALTHCHECK")[0]?.replace(/^.* CMD /, "") ?? "");

@@ -1,5 +1,6 @@
-// The files in deploy/ are valid by the schemas of Kubernetes and of Compose, and haproxy takes its configuration. The
-// validators are from outside: kubernetes-validate with the schemas that it carries, and the reference implementation of Compose.
+// The files in deploy/ are valid by the schemas of Kubernetes and of Compose, and haproxy accepts
+// its configuration. The validators are third-party programs: kubernetes-validate, which contains
+// the schemas, and the reference implementation of Compose.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +10,7 @@ import t from "tap";
 import { goProgram, pythonPrograms, run } from "../outside/tools.js";
 
 const KUBERNETES = "deploy/kubernetes";
-/** The oldest that is likely to be met, and the newest that the validator knows. */
+/** The oldest version that is likely in use, and the newest that the validator knows. */
 const VERSIONS = ["1.30", "1.37"];
 
 t.test("the manifests are valid in the oldest and the newest Kubernetes", async (t) => {
@@ -39,7 +40,7 @@ t.test("the Compose file is valid", async (t) => {
   t.equal(status, 0, output);
 });
 
-t.test("haproxy takes the configuration of the Compose file's balancer", async (t) => {
+t.test("haproxy accepts the configuration of the Compose file's balancer", async (t) => {
   if (spawnSync("haproxy", ["-v"]).status !== 0) return void t.comment("there is no haproxy here");
   const { status, output } = await run("haproxy", ["-c", "-f", "deploy/haproxy.cfg"]);
   t.equal(status, 0, output);

@@ -1,4 +1,5 @@
-// What deploy/ sets exists: the settings, the roles, the services, and a time to stop that is longer than the drain.
+// The names in the files of deploy/ exist: the settings, the roles and the services. The time to
+// stop is longer than the drain.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ const { drain } = loadConfig({}, {});
 const VARIABLES: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
 
 for (const { name, text } of FILES) {
-  t.test(`${name} sets what exists`, async (t) => {
+  t.test(`${name} uses only settings and services that exist`, async (t) => {
     for (const [variable] of text.matchAll(/\bPORTICO_[A-Z_]+/g)) t.ok(VARIABLES.includes(variable), variable);
     for (const [, service = ""] of text.matchAll(/service,? (\w+)[\]"]/g)) t.ok(service in BUILT_IN_SERVICES, service);
     for (const [, seconds] of text.matchAll(/(?:terminationGracePeriodSeconds|stop_grace_period): (\d+)/g)) {
@@ -22,7 +23,7 @@ for (const { name, text } of FILES) {
   });
 }
 
-t.test("every file is looked at", async (t) => {
+t.test("the files of Compose and of Kubernetes are read", async (t) => {
   t.ok(FILES.some(({ name }) => name === "compose.yaml"));
   t.ok(FILES.some(({ name }) => name.endsWith("authority.yaml")));
 });

@@ -1,4 +1,4 @@
-// The examples of docs/clients.md run with clients that were written from a running door.
+// The examples of docs/clients.md run, with clients that were generated from a running gateway.
 import { spawnSync } from "node:child_process";
 import { readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -15,7 +15,7 @@ const page = readFileSync("docs/clients.md", "utf8");
 const spoken = { status: 0, stdout: "Hello to you\n", stderr: "" };
 const printed = { status: 0, stdout: `${"Hello Ada\n".repeat(3)}400 Bad Request\n`, stderr: "" };
 
-t.test("in TypeScript", async (t) => {
+t.test("the examples in TypeScript", async (t) => {
   const [main = "", talk = ""] = codeOf(page, "ts");
   const folder = t.testdir({ "main.ts": main, "talk.ts": talk, "package.json": '{"type":"module"}' });
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
@@ -39,7 +39,7 @@ t.test("in TypeScript", async (t) => {
 
 const programs = pythonPrograms(...PYTHON_PACKAGES);
 
-t.test("in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
+t.test("the examples in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
   const [main = "", talk = ""] = codeOf(page, "python");
   const folder = t.testdir({ "main.py": main, "talk.py": talk });
   for (const service of SERVICES) await portico(gateway, "client", service, "--lang", "python", "--dir", folder);
@@ -50,7 +50,7 @@ t.test("in Python", { skip: programs === undefined && "there is no Python here" 
 
 const hasGo = spawnSync("go", ["version"]).status === 0;
 
-t.test("in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
+t.test("the examples in Go", { skip: !hasGo && "there is no Go here" }, async (t) => {
   const [main = "", talk = ""] = codeOf(page, "go");
   const folder = t.testdir({
     "go.mod": "module example.com/hello\n\ngo 1.24\n",

@@ -1,4 +1,5 @@
-// The unit and the proxy's configuration of docs/deploying.md, by the systemd, nginx and openssl of this machine.
+// The systemd unit and the proxy's configuration of docs/deploying.md, tested with the systemd,
+// nginx and openssl of this machine.
 
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -62,12 +63,12 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
   const origin = `https://127.0.0.1:${port}`;
   const headers = { host: "api.example.com" };
 
-  await t.test("calls come through", async (t) => {
+  await t.test("calls reach the service", async (t) => {
     const response = await fetch(`${origin}/helloworld/call?name=Ada`, { dispatcher, headers });
     t.same(await response.json(), { message: "Hello Ada", msg: "Hello Ada" });
   });
 
-  await t.test("a body as large as Portico takes comes through, a larger one does not", async (t) => {
+  await t.test("a body of the maximum size of Portico passes, and a larger one does not", async (t) => {
     const post = async (length: number) => {
       const body = '{"name":"Ada"}'.padEnd(length);
       const json = { ...headers, "content-type": "application/json" };
@@ -79,7 +80,7 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
     t.equal(await post(4 * 1024 ** 2 + 1), 413);
   });
 
-  await t.test("a page of the same host may open a WebSocket, that of another may not", async (t) => {
+  await t.test("a page of the same host may open a WebSocket, and a page of another host may not", async (t) => {
     const open = async (page: string) => {
       const url = `wss://127.0.0.1:${port}/helloworld/stream`;
       const socket = new WebSocket(url, { ...connect, headers, origin: page });
@@ -95,7 +96,7 @@ t.test("nginx in front", { skip: isMissing("nginx", "openssl") }, async (t) => {
     t.same(await open("https://api.example.com"), { message: "Hello Ada", msg: "Hello Ada" });
     t.equal(await open("https://evil.example"), 403);
   });
-  await t.test("who logs in too often is refused, however the path is spelled", async (t) => {
+  await t.test("too many logins are refused, however the path is spelled", async (t) => {
     const ask = async (path: string) => {
       const text = { ...headers, "content-type": "text/plain" };
       const response = await fetch(origin + path, { dispatcher, method: "POST", body: "{}", headers: text });

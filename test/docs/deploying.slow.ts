@@ -1,4 +1,5 @@
-// What docs/deploying.md says of backups and metrics, done with the commands and names that stand there.
+// The statements of docs/deploying.md about backups and metrics are true. The test uses the
+// commands and names of the page.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,8 +13,8 @@ import { Installation, ROWS } from "./restored.js";
 const page = readFileSync("docs/deploying.md", "utf8");
 const commands = codeOf(page, "");
 const noSqlite = spawnSync("sqlite3", ["--version"]).status !== 0 && "there is no sqlite3 here";
-t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, async (t) => {
-  // Not in the checkout: its path may have a space, and the machine's paths of the page have none.
+t.test("a backup that was made while Portico runs can be restored", { skip: noSqlite }, async (t) => {
+  // Outside the checkout, whose path may contain a space: the paths of the page contain none.
   const folder = temporaryFolder(t);
   const data = await installation(join(folder, "data"));
   const local = (command: string) => command.replaceAll("/var/lib/portico", data).replaceAll("/var/backups", folder);
@@ -57,7 +58,7 @@ t.test("a backup, made while Portico runs, is restored", { skip: noSqlite }, asy
   );
 });
 
-t.test("metrics have the names and labels that are told", async (t) => {
+t.test("metrics have the names and labels in the page's table", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

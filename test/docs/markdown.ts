@@ -1,9 +1,9 @@
-/** What tests read of a page of documentation. */
+/** Reads tables and code blocks from a page of the documentation. */
 
 export interface Table {
-  /** The heading it stands under. */
+  /** The heading above it. */
   readonly heading: string;
-  /** Of its header, from 0. */
+  /** The line of its header, from 0. */
   readonly line: number;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -26,7 +26,10 @@ function cellsOf(row: string): string[] {
     .map((cell) => cell.trim());
 }
 
-/** The text of each fenced block of a language, and with `""` of each indented one. */
+/**
+ * The text of each fenced code block.
+ * @param language of the blocks; `""` for each indented block
+ */
 export function codeOf(page: string, language: string): string[] {
   if (language !== "")
     return [...page.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, "gms"))].map(([, code = ""]) => code);

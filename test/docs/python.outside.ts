@@ -1,4 +1,5 @@
-// The service in Python of docs/writing-a-service.md joins by reflection. It needs Python, and its packages once.
+// The Python service of docs/writing-a-service.md joins by reflection. The test needs Python, and
+// once its packages.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +12,7 @@ import { codeOf } from "./markdown.js";
 const page = readFileSync("docs/writing-a-service.md", "utf8");
 const programs = pythonPrograms("grpcio-tools==1.85.1", "grpcio-reflection==1.85.1");
 
-t.test("a service in Python", { skip: programs === undefined && "there is no Python here" }, async (t) => {
+t.test("a Python service joins", { skip: programs === undefined && "there is no Python here" }, async (t) => {
   const folder = t.testdir({
     "greeter.proto": codeOf(page, "proto").join(),
     "server.py": codeOf(page, "python").join(),

@@ -1,5 +1,5 @@
-// The service that README.md shows runs by `portico dev`, and the calls that it shows reach it. Only `npm install` links this
-// checkout instead.
+// The service in README.md runs with `portico dev`, and the calls in it reach the service. The only
+// difference is that `npm install` links this checkout.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
@@ -18,14 +18,15 @@ writeFileSync(join(project, "proto/greeter.proto"), contract);
 writeFileSync(join(project, "greeter.ts"), handler);
 const dev = await startDev(t, project);
 await dev.prints(/✓ greeter started/);
-// The first call waits until the gateway has read the contract: on a busy machine for seconds, which a transcript may not have.
+// The first call waits until the gateway has read the contract. On a busy computer this takes
+// seconds, longer than a transcript may wait.
 await fetch(`${dev.http}/greeter`, { method: "POST" });
 
-t.test("a call by curl, and the client that is written", async (t) => {
+t.test("a call by curl, and the generated client", async (t) => {
   await replay(t, calls, { url: dev.http, data: join(project, ".portico"), cwd: project });
 });
 
-t.test("a call by that client", async (t) => {
+t.test("a call by the generated client", async (t) => {
   writeFileSync(join(project, "call.ts"), client);
   const env = { PORTICO_URL: dev.http };
   t.same(await run(resolve("node_modules/.bin/tsx"), ["call.ts"], { cwd: project, env }), {

@@ -1,4 +1,4 @@
-// What README.md shows is what happens. test/docs/tutorial.slow.ts runs its service.
+// What README.md shows is what happens. Its service is tested in test/docs/readme.slow.ts.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { filesOf } from "../../cli/new/files.js";
@@ -8,14 +8,14 @@ import { codeOf } from "./markdown.js";
 
 const readme = readFileSync("README.md", "utf8");
 
-/** Code without its comments, in one line. */
+/** Removes comments from code, and joins it to one line. */
 const bare = (code = "") =>
   code
     .replace(/^ *(?:\/\/|\/\*\*).*\n/gm, "")
     .replace(/\s+/g, " ")
     .trim();
 
-t.test("the two commands are scripts of package.json, and CI runs the tests by the second", async (t) => {
+t.test("the two commands are scripts of package.json, and CI runs the second one", async (t) => {
   const [commands = ""] = codeOf(readme, "");
   const names = [...commands.matchAll(/^npm (\w+)/gm)].map(([, name = ""]) => name);
   t.same(names, ["start", "test"]);
@@ -23,7 +23,7 @@ t.test("the two commands are scripts of package.json, and CI runs the tests by t
   t.match(readFileSync(".ci/run", "utf8"), /^step \d+ "npm test"$/m);
 });
 
-t.test("the contract and the handler are those that `portico new greeter` writes, without comments", async (t) => {
+t.test("the contract and the handler are what `portico new greeter` writes, without comments", async (t) => {
   const files = filesOf("greeter");
   const [contract] = codeOf(readme, "proto");
   const [handler] = codeOf(readme, "ts");
@@ -31,7 +31,7 @@ t.test("the contract and the handler are those that `portico new greeter` writes
   t.equal(bare(handler), bare(files.get("greeter.ts")));
 });
 
-t.test("the first call, and the commands of access after a login, show what the page says", async (t) => {
+t.test("the first call, and the access commands after a login, print what the page shows", async (t) => {
   const [call = "", , access = ""] = codeOf(readme, "console");
   const login = `$ portico login
 Account: (admin) «»

@@ -1,4 +1,5 @@
-// What docs/rest.md says is typed, and seen, at a terminal is: against examples/library as `portico dev` runs it.
+// The commands in docs/rest.md print what the page shows, at a terminal. They use examples/library,
+// run by `portico dev`.
 import { execFileSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -13,7 +14,7 @@ const project = join(folder, "library");
 cpSync("examples/library", project, { recursive: true });
 install(project);
 
-t.test("the commands of the page show what the page says", async (t) => {
+t.test("the commands of the page print what the page shows", async (t) => {
   const examples = codeOf(page, "").filter((code) => code.startsWith("$ "));
   t.ok(examples.length >= 2, `${examples.length} transcripts`);
   const dev = await startDev(t, project);

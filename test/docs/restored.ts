@@ -1,6 +1,6 @@
 /**
- * The rows of the table "after the restore" of docs/deploying.md: what is changed after the backup,
- * and what clients see of it.
+ * The rows of the table "after the restore" of docs/deploying.md. Each row is a change that is made
+ * after the backup, and its effect for clients.
  */
 import type { Test } from "tap";
 import { parseAddress } from "../../src/address/address.js";
@@ -38,9 +38,9 @@ interface Enrolment {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** An installation, whose processes come and go. */
+/** An installation whose process is replaced during the test. */
 export class Installation {
-  /** The process that runs now. */
+  /** The process that is running now. */
   portico: Portico;
   readonly #t: Test;
   readonly #admin: Record<string, string>;
@@ -54,7 +54,7 @@ export class Installation {
 
   /**
    * Calls an endpoint of the authority as the administrator.
-   * @throws {Error} where the call is refused
+   * @throws {Error} if the call is refused
    */
   async auth<Response>(endpoint: string, message: object = {}): Promise<Response> {
     const { status, body } = await this.#call(`/v1/auth/${endpoint}`, message, this.#admin);
@@ -62,7 +62,7 @@ export class Installation {
     return body as Response;
   }
 
-  /** The status of a call. */
+  /** The HTTP status of a call. */
   async status(path: string, message: object, headers: Record<string, string> = {}): Promise<number> {
     return (await this.#call(path, message, headers)).status;
   }
@@ -89,8 +89,8 @@ export class Installation {
   }
 
   /**
-   * Joins as a guard with an enrolment token.
-   * @returns the keys that sign calls, as the guard is sent them, or the code of the refusal
+   * Joins as a guard, with an enrolment token.
+   * @returns the keys that sign caller assertions, as the guard receives them, or the error's code
    */
   async join(token: string): Promise<string[] | Code> {
     const channel = this.#channel();
@@ -108,7 +108,10 @@ export class Installation {
     }
   }
 
-  /** Registers an instance of a service. @returns the code of the response */
+  /**
+   * Registers an instance of a service.
+   * @returns the code of the response
+   */
   async register(service: string, token: string): Promise<Code> {
     const channel = this.#channel();
     const metadata = Object.entries(bearer(token));
@@ -138,9 +141,9 @@ export class Installation {
 /** A change that is made after the backup. */
 export interface Change {
   make(): Promise<unknown>;
-  /** What clients see of it. */
+  /** Returns what clients see. */
   look(): Promise<unknown>;
-  /** What they see after the change, and after the restore. */
+  /** The result of `look` after the change (`changed`) and after the restore (`restored`). */
   readonly changed: unknown;
   readonly restored: unknown;
 }
@@ -154,7 +157,10 @@ const rule = (id: string, access: "GRANTED" | "DENIED", resource: string, priori
   rule: { id, scope: "<public>", access, resource, priority },
 });
 
-/** By the first cell of the row: creates what the backup contains, and returns the change after it. */
+/**
+ * By the first cell of the row: creates the data that the backup contains, and returns the change
+ * that is made after the backup.
+ */
 export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>>> = {
   async "rules deleted or tightened since"(to) {
     await to.auth("Rules/Create", rule("closed", "DENIED", "service:*:*", 1));

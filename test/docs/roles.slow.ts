@@ -1,4 +1,4 @@
-// The commands of docs/roles.md, one process each, but for the ports.
+// The commands of docs/roles.md, in one process each. Only the ports differ.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const elsewhere =
 const folder = t.testdir({ data: {}, elsewhere: {} });
 const data = await installation(join(folder, "data"));
 
-/** Words after `portico`, without a remark, and with free ports. */
+/** The arguments behind `portico`, without a trailing comment, and with free ports. */
 function wordsOf(command = ""): string[] {
   const [, words = ""] = /\bportico (.*?)(?: +#.*)?$/.exec(command) ?? [];
   return words.replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:0").split(" ");
@@ -33,7 +33,9 @@ async function run(words: readonly string[], env: Record<string, string>): Promi
   return portico;
 }
 
-/** The endpoints of a service that runs alone are there soon after it has said that it is ready. */
+/**
+ * Retries, because the gateway has a service's endpoints only shortly after the service is ready.
+ */
 async function greeting(gateway: Portico): Promise<unknown> {
   const ask = () => call(`${gateway.address("HTTP")}/helloworld/call?name=Ada`);
   await answered(ask, 200);

@@ -1,4 +1,4 @@
-// Every example of docs/rules.md, judged by the rules themselves.
+// The rules in docs/rules.md give the decisions that the page shows for every example.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Access, checkRule, type Rule, RuleSet } from "../../src/access/decide/rules.js";
@@ -13,7 +13,7 @@ const page = readFileSync("docs/rules.md", "utf8");
 const tables = tablesOf(page);
 const CODE: Record<Decision, string> = { granted: "200", unauthorized: "401", forbidden: "403" };
 
-/** Undefined for an unauthenticated caller. */
+/** The scopes of each caller; undefined for an unauthenticated caller. */
 const scopesOf = new Map(
   tables
     .filter(({ header }) => header[0] === "caller" && header.length === 2)
@@ -30,7 +30,7 @@ function resourceOf(endpoint: string): Resource {
   return { type: "service", name, endpoint: method };
 }
 
-/** The rules as `portico auth list rules` prints them, nearest above a line. */
+/** The rules in the last table above a line, in the format of `portico auth list rules`. */
 function rulesAbove(line: number): Rule[] {
   const lines = page.split("\n").slice(0, line);
   const header = lines.findLastIndex((text) => /^ {4}ID +Scope +Access/.test(text));
@@ -58,7 +58,7 @@ for (const { heading, line, rows } of examples) {
   }
 }
 
-t.test("the rules of an example stand in the order in which they are looked at", async (t) => {
+t.test("the rules of an example are in the order in which they are evaluated", async (t) => {
   for (const { heading, line } of examples) {
     const rules = rulesAbove(line);
     const weight = ({ priority, access }: Rule) => priority * 2 + (access === Access.DENIED ? 1 : 0);
@@ -70,22 +70,23 @@ t.test("the rules of an example stand in the order in which they are looked at",
   }
 });
 
-t.test("each pattern of the page matches what the page says", async (t) => {
+t.test("each pattern on the page matches the resources that the page names", async (t) => {
   const patterns = tables.find(({ header }) => header[0] === "resource of a rule")?.rows ?? [];
   t.ok(patterns.length >= 6, `${patterns.length} patterns`);
   for (const [pattern = "", covered = "", others = ""] of patterns) {
     const resource = pattern.replaceAll("`", "");
     const rule = checkRule({ id: "r", scope: "<public>", access: Access.GRANTED, resource, priority: 0 });
     const rules = RuleSet.compile([rule]);
-    const judge = (list: string) =>
+    const decisionsOn = (list: string) =>
       list.match(/[^\s,]+/g)?.map((one) => [one, rules.decide(resourceOf(one), undefined)]);
-    for (const [endpoint, decision] of judge(covered) ?? []) t.equal(decision, "granted", `${pattern}: ${endpoint}`);
-    for (const [endpoint, decision] of judge(others) ?? [])
+    for (const [endpoint, decision] of decisionsOn(covered) ?? [])
+      t.equal(decision, "granted", `${pattern}: ${endpoint}`);
+    for (const [endpoint, decision] of decisionsOn(others) ?? [])
       t.equal(decision, "unauthorized", `${pattern}: ${endpoint}`);
   }
 });
 
-t.test("the commands of the page show what the page says", async (t) => {
+t.test("the commands of the page print what the page shows", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());

@@ -1,4 +1,4 @@
-// The tables of docs/settings.md are the settings of the code.
+// The tables of docs/settings.md agree with the settings in the code.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { flagName, SETTINGS } from "../../src/config/config.js";

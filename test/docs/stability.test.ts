@@ -1,4 +1,5 @@
-// What docs/stability.md promises is there. A line that goes, or changes, breaks the promise; a new one is added here.
+// Everything that docs/stability.md promises exists. A change or removal of a line in the
+// lists below breaks the promise. New names are added to the lists.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { EXIT } from "../../cli/terminal/exit.js";
@@ -41,7 +42,7 @@ const METRICS = [
   "portico_service_overload_refused_total counter",
 ];
 
-t.test("the exit codes of the page are those of the program", async (t) => {
+t.test("the program has the exit codes on the page", async (t) => {
   const table = tablesOf(readFileSync("docs/stability.md", "utf8")).find(({ header }) => header[0] === "exit code");
   t.same(
     table?.rows.map(([code]) => Number(code)),
@@ -49,7 +50,7 @@ t.test("the exit codes of the page are those of the program", async (t) => {
   );
 });
 
-t.test("what services and clients import is there", async (t) => {
+t.test("the names that services and clients import exist", async (t) => {
   t.same(Object.keys(service).sort(), SERVICE_EXPORTS);
   t.same(Object.keys(client).sort(), CLIENT_EXPORTS);
 });

@@ -1,4 +1,4 @@
-// The code for browsers in docs/streams.md, in a browser.
+// The browser code of docs/streams.md runs in a browser.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { launch } from "../gateway/web/browser.js";
@@ -15,7 +15,7 @@ const examples: [api: string, first: string, seen: unknown[]][] = [
 ];
 t.equal(code.length, examples.length, "every example is run");
 
-t.test("in a browser", async (t) => {
+t.test("the code runs in a browser", async (t) => {
   const { url, token } = await openStudio(t);
   const browser = await launch(t);
 
@@ -25,7 +25,7 @@ t.test("in a browser", async (t) => {
       const seen: unknown[] = [];
       const all = new Promise<void>((resolve) => {
         page.on("console", async (message) => {
-          if (message.args().length === 0) return; // The browser's own, that there is no icon.
+          if (message.args().length === 0) return; // The browser itself reports that there is no icon.
           seen.push(await message.args()[0]?.jsonValue());
           if (seen.length === expected.length) resolve();
         });

@@ -1,4 +1,4 @@
-/** The service of the examples in docs/streams.md, behind a Portico in this process. */
+/** The service of the examples in docs/streams.md, with a Portico in this process. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Test } from "tap";
 import { readDescriptors } from "../../src/contract/endpoint.js";
@@ -97,7 +97,7 @@ export function createStudio(): Service {
   };
 }
 
-/** Ends with the test. */
+/** Starts the service and Portico. Both end with the test. */
 export async function openStudio(t: Test) {
   const deployment = await deploy(t.testdir(), { services: [createStudio()] });
   t.teardown(() => deployment.close());

@@ -1,4 +1,5 @@
-// What the pages link to is there, and what they tell people to type exists: commands, options, variables, scripts.
+// Every link of the pages has a target, and everything that a page tells a user to type exists:
+// commands, options, variables, scripts.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
@@ -18,7 +19,7 @@ function filesIn(folder: string, ending: string): string[] {
 const paths = ["README.md", "CONTRIBUTING.md", ...filesIn("docs", ".md")];
 const pages = paths.map((path) => [path, readFileSync(path, "utf8")] as const);
 
-/** What stands as code in a page: blocks, and pieces of a line. */
+/** The code in a page: code blocks, and inline code. */
 function codeIn(page: string): string[] {
   const blocks = page.match(/^```.*\n[\s\S]*?^```|^ {4}.*$/gm) ?? [];
   const chunks = page.replace(/^```[\s\S]*?^```/gm, "").match(/`[^`\n]+`/g) ?? [];
@@ -29,7 +30,7 @@ function found(page: string, pattern: RegExp): string[] {
   return codeIn(page).flatMap((code) => [...code.matchAll(pattern)].map(([, text = ""]) => text));
 }
 
-/** The anchor that GitHub gives a heading. */
+/** The anchor that GitHub makes for a heading. */
 function anchorOf(heading: string): string {
   const text = heading.replace(/^#+ /, "").toLowerCase();
   return text.replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-");
@@ -39,7 +40,7 @@ function anchorsIn(path: string): string[] {
   return (readFileSync(path, "utf8").match(/^#+ .*$/gm) ?? []).map(anchorOf);
 }
 
-t.test("every link of the pages leads somewhere", async (t) => {
+t.test("every link of the pages has a target", async (t) => {
   for (const [path, page] of pages) {
     for (const [, target = ""] of page.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
       const [file = "", anchor] = target.split("#");
@@ -79,7 +80,7 @@ t.test("every script that the pages name is in package.json", async (t) => {
 
 t.test("every command and option that the pages show exists", async (t) => {
   const program = createProgram(ioOf({}).io, () => {});
-  /** Services of the examples: what follows them are fields. */
+  /** Services of the examples: the words behind them are fields. */
   const services = [...Object.keys(BUILT_IN_SERVICES), "greeter", "chat", "tickets"];
   let count = 0;
   for (const [path, page] of pages) {
@@ -100,7 +101,7 @@ t.test("every command and option that the pages show exists", async (t) => {
   t.ok(count > 40, `${count} commands were found`);
 });
 
-/** The command that the first words name, and the words after it. */
+/** The command that the first words name, and the remaining words. */
 function descend(command: Command, words: readonly string[]): { command: Command; rest: readonly string[] } {
   const next = command.commands.find((sub) => sub.name() === words[0]);
   return next === undefined ? { command, rest: words } : descend(next, words.slice(1));

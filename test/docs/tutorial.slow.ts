@@ -1,5 +1,6 @@
-// docs/tutorial.md is followed from an empty folder: its files are written, its commands are typed, and what it shows is shown.
-// Only `npm install` links this checkout instead, and ports are free ones. In the end the folder is examples/tickets.
+// Follows docs/tutorial.md from an empty folder: writes its files, runs its commands, and compares
+// what they print with the page. The only differences are that `npm install` links this checkout,
+// and that the ports are free ones. At the end the folder is the same as examples/tickets.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,9 +12,12 @@ import { freePort } from "../support/ports.js";
 import { type Printed, printedBy } from "../support/printed.js";
 import { applyDiff, blocksOf, patternOf } from "./typed.js";
 
-/** Commands that go on running. A block `text` is what the last of them prints next. */
+/** Commands that keep running. A `text` block is what the last of them prints next. */
 const RUNNING = /portico (?:dev|authority|gateway)|curl -sN|npm start|--serve/;
-/** What is no source: packages, what is generated, data. The README of `portico new` is the reader's own. */
+/**
+ * Names that are not compared as sources: packages, generated files, data, and the README of
+ * `portico new`, which the reader may change.
+ */
 const NO_SOURCE = /^(?:node_modules|gen|dist|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;
 
 const ports = new Map<string, number>();
@@ -71,7 +75,7 @@ t.test("the tutorial", { skip: noOpenssl }, async (t) => {
     events,
   });
 
-  if (!t.passing()) return; // A step failed, and those after it were not taken.
+  if (!t.passing()) return; // A step failed, so the later steps did not run.
   t.same(sourcesOf(project), sourcesOf("examples/tickets"), "the folder is the example");
   const tsc = resolve("node_modules/typescript/bin/tsc");
   t.equal(execFileSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" }), "", "its types are right");
@@ -82,9 +86,9 @@ function write(path: string, text: string): void {
   writeFileSync(path, text);
 }
 
-/** Types a command that goes on running, and waits for what it shows. */
+/** Runs a command that keeps running, and waits for the text that the page shows. */
 async function start(command: string, shown: string): Promise<void> {
-  // As the page says: the authority takes the place of `portico dev`.
+  // As on the page: the authority replaces `portico dev`.
   if (command.startsWith("portico authority"))
     await running.find((program) => program.command.includes("portico dev"))?.stop();
   const isAuthority = command.startsWith("portico authority");
@@ -99,14 +103,14 @@ async function start(command: string, shown: string): Promise<void> {
       ...(isAuthority && { PORTICO_GRPC: addressOf("8081"), PORTICO_ADMIN: addressOf("8082") }),
     },
     stdio: "pipe",
-    detached: true, // In a group of its own, as in a terminal.
+    detached: true, // A separate process group, as in a terminal.
   });
   const program = { ...printedBy(child, command), command, stop: () => interrupt(child) };
   running.push(program);
   await program.prints(patternOf(shown));
 }
 
-/** Presses Ctrl-C in the terminal of a program. */
+/** Sends SIGINT to a program, as Ctrl-C in its terminal does. */
 async function interrupt(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, "exit");
@@ -114,7 +118,7 @@ async function interrupt(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** What each file has: text, and the values of JSON, which is written with other spaces. */
+/** The content of each file: text, or the parsed value of JSON, because the whitespace differs. */
 function sourcesOf(root: string): Record<string, unknown> {
   const own = readFileSync(join(root, ".gitignore"), "utf8").split("\n");
   const names = readdirSync(root, { recursive: true, withFileTypes: true })

@@ -1,9 +1,9 @@
-/** A page that a test types: its blocks, in their order. */
+/** Reads the code blocks of a page in order, and applies them as a reader of the page would. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 export interface Block {
   readonly language: string;
-  /** What stands behind the language: the file that the block is, or changes. */
+  /** The text behind the language: the file that the block contains, or changes. */
   readonly file: string;
   readonly text: string;
 }
@@ -13,7 +13,7 @@ export function blocksOf(page: string): Block[] {
   return [...blocks].map(([, language = "", file = "", text = ""]) => ({ language, file, text }));
 }
 
-/** Makes an edit: the lines of the file that the block shows without `+` become those without `-`. */
+/** Applies a diff block: replaces the lines without `+` by the lines without `-`. */
 export function applyDiff(path: string, diff: string): void {
   const lines = diff.trimEnd().split("\n");
   const side = (sign: string) =>
@@ -29,7 +29,9 @@ export function applyDiff(path: string, diff: string): void {
   );
 }
 
-/** A pattern for what is shown: `…` stands for any text in a line, on a line of its own for any lines. */
+/**
+ * A pattern for output. `…` matches any text in a line, or any lines if it is alone on its line.
+ */
 export function patternOf(shown: string): RegExp {
   const literal = shown.trim().replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   return new RegExp(literal.replace(/^…$/gm, "[\\s\\S]*").replaceAll("…", ".*"));

@@ -1,5 +1,6 @@
-// docs/writing-a-service.md, "In TypeScript", is what happens: its commands are typed, its edits are made, and
-// what it shows is what is shown. Only `npm install` links this checkout instead, and ports are free ones.
+// docs/writing-a-service.md, "In TypeScript", shows what happens: the test runs its commands, makes
+// its edits, and compares the output. The only differences are that `npm install` links this
+// checkout, and that the ports are free ones.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -20,7 +21,7 @@ mkdirSync(home);
 let cwd = folder;
 let dev: Dev | undefined;
 
-/** The page's text with what is here in place of what it shows. */
+/** Replaces the addresses and folders of the page by the test's. */
 const local = (text: string): string =>
   text.replaceAll(DOCUMENTED, dev?.http ?? DOCUMENTED).replaceAll("{folder}", folder);
 
@@ -36,7 +37,7 @@ for (const { language, file, text } of blocksOf(section)) {
   });
 }
 
-/** Types a command, and compares what it shows. */
+/** Runs a command, and compares its output with the page. */
 async function type(command: string, shown: string): Promise<void> {
   if (command === "cd greeter") cwd = project;
   else if (command === "npm install") install(project);
@@ -44,7 +45,7 @@ async function type(command: string, shown: string): Promise<void> {
     dev = await startDev(t, cwd);
     await dev.prints(patternOf(local(shown.slice(shown.indexOf("  Explore")))));
   } else {
-    const { NODE_TEST_CONTEXT: _, ...own } = process.env; // `npm test` is a run of its own.
+    const { NODE_TEST_CONTEXT: _, ...own } = process.env; // So that `npm test` is a separate run.
     const env = { ...own, PATH: `${join(folder, "bin")}:${process.env.PATH}`, HOME: home };
     const { stdout, stderr } = spawnSync("bash", ["-c", local(command)], { cwd, encoding: "utf8", env });
     if (!patternOf(local(shown)).test(`${stdout}\n`)) throw new Error(`${command} shows:\n${stdout}${stderr}`);

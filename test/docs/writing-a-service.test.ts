@@ -1,4 +1,5 @@
-// What docs/writing-a-service.md says can be done so, and the code in it is ours.
+// The statements of docs/writing-a-service.md are true, and its code is the code of this
+// repository.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Code, httpStatus } from "../../src/errors.js";
@@ -6,7 +7,7 @@ import { codeOf, tablesOf } from "./markdown.js";
 
 const page = readFileSync("docs/writing-a-service.md", "utf8");
 
-t.test("the service that shows the kit is one whose types are checked", async (t) => {
+t.test("the service on the page is a file whose types are checked", async (t) => {
   const code = readFileSync("test/docs/kit-example.ts", "utf8");
   const shown = code
     .replace(/"[./]+src\/kit\/index\.js"/, '"portico/service"')
@@ -21,8 +22,8 @@ t.test("the page names every method of the store", async (t) => {
 
 t.test("the page gives the HTTP status of every gRPC code", async (t) => {
   const rows = tablesOf(page).find(({ header }) => header.join() === "status,HTTP")?.rows ?? [];
-  const told = new Map(rows.flatMap(([codes = "", http]) => codes.split(", ").map((code) => [code, Number(http)])));
+  const onPage = new Map(rows.flatMap(([codes = "", http]) => codes.split(", ").map((code) => [code, Number(http)])));
   const codes = Object.keys(Code).filter((name) => /^[A-Z_]+$/.test(name) && name !== "OK" && name !== "UNRECOGNIZED");
   const known = new Map(codes.map((code) => [code, httpStatus(Code[code as keyof typeof Code])]));
-  t.same(told, known);
+  t.same(onPage, known);
 });

@@ -1,4 +1,5 @@
-// examples/notebook in a browser, on the built program: sign-in, notes that change live, short links.
+// examples/notebook in a browser, with the built program: sign-in, notes that change live, short
+// links.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
@@ -10,7 +11,10 @@ import { ADMIN_PASSWORD, installation } from "../support/installation.js";
 import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 
-/** Runs the example as its README says, with the package in its node_modules. Gives the page's address. */
+/**
+ * Runs the example as its README says, with the package in its node_modules.
+ * @returns the page's address
+ */
 async function startNotebook(t: Test, folder: string, port: number, portico: string): Promise<string> {
   cpSync("examples/notebook", folder, { recursive: true });
   mkdirSync(join(folder, "node_modules"));
@@ -48,14 +52,14 @@ t.test("the notebook", { timeout: 120_000 }, async (t) => {
   };
   const [here, there] = [await open(), await open()];
 
-  t.test("tells that a password is wrong", async (t) => {
+  t.test("shows that a password is wrong", async (t) => {
     await here.getByLabel("Account").fill("admin");
     await here.getByLabel("Password").fill("not the password");
     await here.getByRole("button", { name: "Sign in" }).click();
     await t.resolves(here.getByRole("alert").filter({ hasText: /\w/ }).waitFor());
   });
 
-  t.test("shows in one window what is done in another", async (t) => {
+  t.test("shows a change in another window", async (t) => {
     await signIn(here);
     await signIn(there);
     await here.getByLabel("New note").fill("Tea and bread");
@@ -71,7 +75,7 @@ t.test("the notebook", { timeout: 120_000 }, async (t) => {
     await note.waitFor({ state: "detached" });
   });
 
-  t.test("shortens an address, and follows the short link", async (t) => {
+  t.test("makes a short link for an address, and follows it", async (t) => {
     await here.getByLabel("Address").fill("http://127.0.0.1:1/a/long/address?with=query");
     await here.getByRole("button", { name: "Shorten" }).click();
     const link = await here.getByRole("link").getAttribute("href");
@@ -81,7 +85,7 @@ t.test("the notebook", { timeout: 120_000 }, async (t) => {
     t.equal((await fetch(`${address}/l/absent`)).status, 404);
   });
 
-  t.test("forgets everything when signing out", async (t) => {
+  t.test("removes all data from the page at sign-out", async (t) => {
     await here.getByRole("button", { name: "Sign out" }).click();
     await here.getByRole("button", { name: "Sign in" }).waitFor();
     t.equal(await here.getByRole("link").count(), 0);

@@ -1,4 +1,5 @@
-// The page of examples/tickets in a browser, beside `portico dev`: tickets that are created and closed are live in each tab.
+// The page of examples/tickets in a browser, with `portico dev`: tickets that are created or closed
+// in one tab change live in the other.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync } from "node:fs";
@@ -12,7 +13,10 @@ import { freePort } from "../support/ports.js";
 import { printedBy } from "../support/printed.js";
 import { call } from "../support/process.js";
 
-/** Runs the example as its README says. Gives the page's address. */
+/**
+ * Runs the example as its README says.
+ * @returns the page's address, the running `portico dev`, and the project's folder
+ */
 async function startTickets(t: Test, folder: string): Promise<{ dev: Dev; address: string; project: string }> {
   const project = join(folder, "tickets");
   cpSync("examples/tickets", project, { recursive: true });
@@ -22,7 +26,7 @@ async function startTickets(t: Test, folder: string): Promise<{ dev: Dev; addres
   const dev = await startDev(t, project, {
     PORTICO_DATA: data,
     PORTICO_CORS: `http://${address}`,
-    PORTICO_DRAIN: "1s", // The streams of a version that is replaced end soon.
+    PORTICO_DRAIN: "1s", // Streams of the old version end soon after a restart.
   });
   await dev.prints(/tickets started in/);
   edit(join(project, "page/index.html"), "http://127.0.0.1:8080", dev.http);
@@ -33,7 +37,7 @@ async function startTickets(t: Test, folder: string): Promise<{ dev: Dev; addres
   const esbuild = join(project, "node_modules/.bin/esbuild");
   const child = spawn(esbuild, ["page/page.ts", "--bundle", "--format=esm", ...served], { cwd: project, env });
   t.teardown(async () => {
-    child.stdin.end(); // It ends with its input.
+    child.stdin.end(); // esbuild ends when its input ends.
     if (child.exitCode === null) await once(child, "exit");
   });
   await printedBy(child, "esbuild").prints(/Local: +http/);
@@ -63,12 +67,12 @@ t.test("the page of tickets", { timeout: 120_000 }, async (t) => {
   const [here, there] = [await open(), await open()];
   const ticket = (page: Page, title: string) => page.getByRole("listitem").filter({ hasText: title });
 
-  t.test("tells that a password is wrong", async (t) => {
+  t.test("shows that a password is wrong", async (t) => {
     await signIn(here, "not the password");
     await t.resolves(here.getByRole("alert").filter({ hasText: /\w/ }).waitFor());
   });
 
-  t.test("shows in one tab what is created and closed in another", async (t) => {
+  t.test("shows a ticket that another tab creates or closes", async (t) => {
     await signIn(here, ADMIN_PASSWORD);
     await signIn(there, ADMIN_PASSWORD);
     await create(here, "The printer is out of paper");
@@ -80,7 +84,7 @@ t.test("the page of tickets", { timeout: 120_000 }, async (t) => {
     t.equal(await ticket(here, "printer").getByRole("button", { name: "Close" }).count(), 0);
   });
 
-  t.test("goes on when the service is back after a crash", async (t) => {
+  t.test("continues when the service runs again after a crash", async (t) => {
     const handlers = join(project, "tickets.ts");
     const crash = "if (number < 0) process.exit(1);";
     edit(handlers, "async close({ number }, call) {", `async close({ number }, call) { ${crash}`);
@@ -95,7 +99,7 @@ t.test("the page of tickets", { timeout: 120_000 }, async (t) => {
     t.match(await there.getByRole("listitem").first().textContent(), /The door is stuck/, "the newest first");
   });
 
-  t.test("forgets everything when signing out", async (t) => {
+  t.test("removes all data from the page at sign-out", async (t) => {
     await here.getByRole("button", { name: "Sign out" }).click();
     await here.getByRole("button", { name: "Sign in" }).waitFor();
     t.equal(await here.getByRole("listitem").count(), 0);

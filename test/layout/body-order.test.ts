@@ -1,11 +1,12 @@
-// No dialect reads a body before the guard has decided who calls: the stages receive bodies, and only what opens a stream, once
-// it is admitted, reads chunks. Types hold this (gateway/stages/dialect.ts); here casts are seen, too.
+// No dialect reads a body before the guard has authorized the call: the stages receive bodies, and
+// only code that opens a stream reads chunks, after the call is admitted. The types enforce this
+// (gateway/stages/dialect.ts); this test also finds casts that avoid the types.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import ts from "typescript";
 
-/** Who may read a body, and by which functions of a request. */
+/** The files that may read a body, and the functions of a request that they may use. */
 const READERS: Readonly<Record<string, readonly string[]>> = {
   "gateway/stages/admit.ts": ["body", "arrivedBody"],
   "gateway/stages/route.ts": ["body"],
@@ -21,7 +22,7 @@ const files = ["gateway/dialects", "gateway/stages", "gateway/built-in", "gatewa
       .map((name) => join(folder, name)),
 );
 
-/** The functions that read a body and are called, or taken out of a request, in a file. */
+/** The body-reading functions that a file calls or destructures from a request. */
 function readsOf(text: string): string[] {
   const found = new Set<string>();
   const visit = (node: ts.Node): void => {
@@ -34,7 +35,7 @@ function readsOf(text: string): string[] {
   return READING.filter((name) => found.has(name));
 }
 
-t.test("only stages receive bodies, and only streams that are admitted read chunks", async (t) => {
+t.test("only stages receive bodies, and only admitted streams read chunks", async (t) => {
   const reads = files.flatMap((file) => {
     const found = readsOf(readFileSync(file, "utf8"));
     return found.length === 0 ? [] : [[file, found] as const];
@@ -48,7 +49,7 @@ const EARLY: readonly (readonly [how: string, text: string, reads: string])[] = 
   ["chunk by chunk", "checkBody({ chunks }: GatewayRequest) { chunks(this) }", "chunks"],
 ];
 for (const [how, text, reads] of EARLY) {
-  t.test(`a dialect that reads it early ${how} is seen`, async (t) => {
+  t.test(`a dialect that reads the body early ${how} is found`, async (t) => {
     t.same(readsOf(`class Early implements Dialect { ${text} }`), [reads]);
   });
 }

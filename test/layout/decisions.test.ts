@@ -1,4 +1,5 @@
-// A decision is a page of a fixed form: short, with a status and a date, in the index, and naming what replaced it.
+// The page of a decision (docs/decisions) has a fixed form: it is short, has a status and a date,
+// is in the index, and names the decision that replaced it.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -11,7 +12,10 @@ const SECTIONS = ["Context", "Decision", "Consequences"];
 const files = readdirSync(FOLDER).filter((name) => /^\d/.test(name));
 const index = readFileSync(join(FOLDER, "README.md"), "utf8");
 
-/** Where a page departs from the form. `file` is its name in the folder. */
+/**
+ * The ways in which a page differs from the form.
+ * @param file its name in the folder
+ */
 function problemsOf(file: string, page: string): string[] {
   const problems: string[] = [];
   const number = Number.parseInt(file, 10);
@@ -36,19 +40,19 @@ function problemsOf(file: string, page: string): string[] {
   return problems;
 }
 
-t.test("every decision has the form of a decision", async (t) => {
+t.test("every page of a decision has the fixed form", async (t) => {
   t.same(
     files.flatMap((file) => problemsOf(file, readFileSync(join(FOLDER, file), "utf8")).map((one) => `${file} ${one}`)),
     [],
   );
 });
 
-t.test("every page of the index exists", async (t) => {
+t.test("the index links to every page, and every linked page exists", async (t) => {
   const linked = [...index.matchAll(/\]\((\d[^)]+)\)/g)].map(([, file = ""]) => file);
   t.same(linked.sort(), files.sort());
 });
 
-/** A superseded decision, with one thing changed so that it departs from the form. */
+/** A superseded decision. Each row changes one thing, so that the page differs from the form. */
 const FILE = "0016-where-a-calls-time-goes.md";
 const DEPARTURES: readonly (readonly [what: string, from: RegExp | string, to: string, problem: RegExp])[] = [
   ["another number", "# 16. ", "# 17. ", /does not begin with "# 16\. Title"/],

@@ -1,5 +1,5 @@
-// Generated code reads and writes messages by src/wire, not by the library, and does not copy what
-// it has written. What the code of all messages needs stands once, in src/wire/message.ts.
+// Generated code reads and writes messages with src/wire, not with the library, and does not copy
+// the bytes that it has written. Code that all messages need exists once, in src/wire/message.ts.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

@@ -1,4 +1,5 @@
-// Each room imports only what its row allows, and no file is in a circle, so that a part can be read, tested and replaced alone.
+// Each folder imports only the folders in its row, and no file is in an import cycle, so that a
+// part can be read, tested and replaced alone.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import t from "tap";
@@ -6,11 +7,12 @@ import ts from "typescript";
 import { tablesOf } from "../docs/markdown.js";
 
 /**
- * The plan of the house, from the ground up: a room, and the rooms of rows above that it may import beside its own files.
- * A room is a folder one level deep; its subfolders share its row. `src` and `gateway` are the files at their roots, and
- * `services` is each service of the catalogue, which imports no more than a service outside this repository can.
+ * The folders in order, from the lowest. A row is a folder and the folders above its row that it
+ * may import. A folder is one level deep; its subfolders share its row. `src` and `gateway` are the
+ * files at their roots. `services` is each service of the catalogue, which imports no more than a
+ * service outside this repository can.
  */
-const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
+const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
   ["src/wire"],
   ["src/gen", "src/wire"],
   ["src/contract", "src/gen"],
@@ -232,8 +234,8 @@ const PLAN: readonly (readonly [room: string, ...mayImport: string[]])[] = [
   ],
 ];
 
-/** The rows by name; what is in none is a file without a room. */
-const ALLOWED = new Map(PLAN.map(([room, ...mayImport]) => [room, mayImport]));
+/** The rows by folder. A file whose folder is not in a row is an error. */
+const ALLOWED = new Map(PLAN.map(([folder, ...mayImport]) => [folder, mayImport]));
 
 const files = ["src", "services", "gateway", "cli"].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -241,7 +243,7 @@ const files = ["src", "services", "gateway", "cli"].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-/** The files that a file imports, also for their types alone. */
+/** The files that a file imports, including imports of types only. */
 function importsOf(file: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(file, "utf8"), true, true);
   return importedFiles
@@ -257,67 +259,67 @@ function resolve(from: string, target: string): string {
   return found;
 }
 
-function roomOf(file: string): string {
-  let room = file;
-  while (!ALLOWED.has(room) && room !== ".") room = dirname(room);
-  return room;
+function folderOf(file: string): string {
+  let folder = file;
+  while (!ALLOWED.has(folder) && folder !== ".") folder = dirname(folder);
+  return folder;
 }
 
 const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
-t.test("each file is in a room of the plan", async (t) => {
+t.test("each file is in a folder of the table, and no folder is empty", async (t) => {
   t.same(
-    files.filter((file) => !ALLOWED.has(roomOf(file))),
+    files.filter((file) => !ALLOWED.has(folderOf(file))),
     [],
   );
   t.same(
-    [...ALLOWED.keys()].filter((room) => !files.some((file) => roomOf(file) === room)),
+    [...ALLOWED.keys()].filter((folder) => !files.some((file) => folderOf(file) === folder)),
     [],
-    "and no room is empty",
+    "and no folder is empty",
   );
 });
 
-t.test("the rooms that a row names lie below its own", async (t) => {
-  const rooms = PLAN.map(([room]) => room);
-  const wrong = PLAN.flatMap(([room, ...mayImport], row) =>
+t.test("a row names only folders of the rows above it", async (t) => {
+  const folders = PLAN.map(([folder]) => folder);
+  const wrong = PLAN.flatMap(([folder, ...mayImport], row) =>
     mayImport
-      .filter((target) => !ALLOWED.has(target) || rooms.indexOf(target) >= row)
-      .map((target) => `${room} -> ${target}`),
+      .filter((target) => !ALLOWED.has(target) || folders.indexOf(target) >= row)
+      .map((target) => `${folder} -> ${target}`),
   );
   t.same(wrong, []);
 });
 
-t.test("docs/architecture.md shows the plan", async (t) => {
+t.test("docs/architecture.md shows the table", async (t) => {
   const tables = tablesOf(readFileSync("docs/architecture.md", "utf8"));
   const shown = tables.find(({ header }) => header.join() === "folder,may import")?.rows;
   const code = (name: string) => `\`${name}\``;
   t.same(
     shown,
-    PLAN.map(([room, ...mayImport]) => [code(room), mayImport.map(code).join(", ") || "nothing"]),
+    PLAN.map(([folder, ...mayImport]) => [code(folder), mayImport.map(code).join(", ") || "nothing"]),
   );
 });
 
-t.test("a room imports only what its row allows", async (t) => {
-  const allowed = (room: string, to: string) => {
-    const names = [room, ...(ALLOWED.get(room) ?? [])];
-    return names.includes(roomOf(to)) || to === "package.json";
+t.test("a folder imports only what its row allows", async (t) => {
+  const allowed = (folder: string, to: string) => {
+    const names = [folder, ...(ALLOWED.get(folder) ?? [])];
+    return names.includes(folderOf(to)) || to === "package.json";
   };
   const broken = [...imports].flatMap(([from, targets]) =>
-    targets.filter((to) => !allowed(roomOf(from), to)).map((to) => `${from} -> ${to}`),
+    targets.filter((to) => !allowed(folderOf(from), to)).map((to) => `${from} -> ${to}`),
   );
   t.same(broken, []);
 });
 
-t.test("what a row allows is imported", async (t) => {
-  const used = (room: string, target: string) =>
-    [...imports].some(([from, targets]) => roomOf(from) === room && targets.some((to) => roomOf(to) === target));
-  const unused = PLAN.flatMap(([room, ...mayImport]) =>
-    mayImport.filter((target) => !used(room, target)).map((target) => `${room} -> ${target}`),
+t.test("each import that a row allows exists", async (t) => {
+  const used = (folder: string, target: string) =>
+    [...imports].some(([from, targets]) => folderOf(from) === folder && targets.some((to) => folderOf(to) === target));
+  const unused = PLAN.flatMap(([folder, ...mayImport]) =>
+    mayImport.filter((target) => !used(folder, target)).map((target) => `${folder} -> ${target}`),
   );
   t.same(unused, []);
 });
 
-t.test("no file imports itself by way of others", async (t) => {
+t.test("no file imports itself through other files", async (t) => {
   t.same(circlesIn(imports), []);
   const circle = new Map([
     ["a", ["b"]],
@@ -326,7 +328,7 @@ t.test("no file imports itself by way of others", async (t) => {
   t.same(circlesIn(circle), ["a -> b -> a"], "one would be seen");
 });
 
-/** Each circle of a graph, as a path that ends where it began. */
+/** Each cycle of a graph, as a path that ends at its first file. */
 function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const done = new Set<string>();
   const circles: string[] = [];

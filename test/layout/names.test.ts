@@ -1,5 +1,5 @@
-// A type name has one meaning: no two files export it. Pages and generated clients, which others read on their own, have
-// names of their own.
+// A type name has one meaning: no two files export it. Pages of the browser and generated clients
+// are excluded, because they are read on their own.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -24,7 +24,7 @@ const files = new Map(
     .filter(([, text]) => !text.startsWith("// Generated")),
 );
 
-t.test("no exported type name stands in two files", async (t) => {
+t.test("no two files export the same type name", async (t) => {
   t.same(
     [...exportersOf(files)]
       .filter(([, where]) => where.length > 1)

@@ -1,15 +1,18 @@
-// Each room says in the first comment of one of its files what it does not know, and no file of the room knows it.
+// The first comment of a file in each folder says what the folder does not know, and no file of the
+// folder knows it. The comments call a folder a "room".
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 
-/** Modules with sockets; functions about texts alone are fine. */
+/** Imports of modules with sockets. Functions that only handle text are allowed. */
 const SOCKETS =
   /import (?!\{ (?:isIP|isIPv6|STATUS_CODES)(?:, isIPv6)? \})[^;]*"node:(?:net|tls|http|https|http2|dgram)"|"undici"/;
 const ENGINES = /"(?:keyv|@keyv\/\w+|sqlite3|pg)"/;
 
-/** A room, the file that says it, the sentence, and what no code of the room has. */
-const UNKNOWN: readonly (readonly [room: string, file: string, sentence: string, forbidden: RegExp])[] = [
+/**
+ * A folder, the file with the sentence, the sentence, and the code that the folder may not have.
+ */
+const UNKNOWN: readonly (readonly [folder: string, file: string, sentence: string, forbidden: RegExp])[] = [
   ["src/wire", "reader.ts", "This room knows no message and no field, only bytes.", /\/gen\/|\/contract\//],
   ["src/contract", "endpoint.ts", "This room knows no socket and no file.", /"node:(?:net|tls|http|http2|fs)"/],
   ["src/memory", "memory-budget.ts", "This room knows no protocol.", /\/(?:rpc|http2|call)\//],
@@ -30,32 +33,32 @@ const UNKNOWN: readonly (readonly [room: string, file: string, sentence: string,
   ["cli/nouns", "rule.ts", "A noun knows no socket: it asks the gateway by cli/http.", SOCKETS],
 ];
 
-/** The files of a room and of its folders. */
-function filesOf(room: string): string[] {
-  return readdirSync(room, { recursive: true, encoding: "utf8" })
-    .map((name) => join(room, name))
+/** The files of a folder and of its subfolders. */
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((name) => join(folder, name))
     .filter((file) => /\.tsx?$/.test(file) && statSync(file).isFile());
 }
 
-/** The code without comments: what a comment explains is not known to the code. */
+/** The code without comments: a comment may explain what the code does not know. */
 function codeOf(file: string): string {
   return readFileSync(file, "utf8").replace(/\/\*.*?\*\/|(?<=^|\s)\/\/.*?$/gms, "");
 }
 
-for (const [room, file, sentence, forbidden] of UNKNOWN) {
-  t.test(`${room}: ${sentence}`, async (t) => {
-    const text = readFileSync(join(room, file), "utf8");
+for (const [folder, file, sentence, forbidden] of UNKNOWN) {
+  t.test(`${folder}: ${sentence}`, async (t) => {
+    const text = readFileSync(join(folder, file), "utf8");
     const [comment = ""] = /\/\*\*.*?\*\//s.exec(text) ?? [];
-    t.ok(comment.replaceAll(/\n \*/g, "").includes(sentence), `the first comment of ${room}/${file} says so`);
+    t.ok(comment.replaceAll(/\n \*/g, "").includes(sentence), `the first comment of ${folder}/${file} says so`);
     t.same(
-      filesOf(room).filter((one) => forbidden.test(codeOf(one))),
+      filesOf(folder).filter((one) => forbidden.test(codeOf(one))),
       [],
       "and it is true",
     );
   });
 }
 
-t.test("what a room does not know would be seen in an import and in code", async (t) => {
+t.test("the patterns find forbidden imports, and ignore comments", async (t) => {
   t.match('import { connect } from "node:net";', SOCKETS);
   t.notMatch('import { isIP } from "node:net";', SOCKETS);
   t.match('import Keyv from "keyv";', ENGINES);

@@ -1,4 +1,4 @@
-// A file has one subject and a function fits a screen: at most 400 lines, and 60.
+// A file has one subject, and a function fits on a screen: at most 400 and 60 lines.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -14,7 +14,7 @@ const files = ["src", "services", "gateway", "cli", "scripts"].flatMap((folder) 
     .filter((file) => !readFileSync(file, "utf8").startsWith("// Generated")),
 );
 
-/** The functions of a file with more lines than a screen has, as `file:line (lines)`. */
+/** The functions of a file with more than 60 lines, as `file:line (lines)`. */
 function longFunctionsOf(file: string, text: string): string[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest);
   const lineOf = (position: number) => source.getLineAndCharacterOfPosition(position).line + 1;

@@ -1,12 +1,15 @@
-// Whoever looks for the tests of a file finds them, as docs/architecture.md says: by the path, by the
-// folder, or by the first comment of the test.
+// A newcomer finds the tests of a file as docs/architecture.md says: by the path, by the folder, or
+// by the first comment of the test.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t from "tap";
 import { tablesOf } from "../docs/markdown.js";
 
 const KINDS = /\.(?:test|slow|outside|postgres|browser|faults)\.ts$/;
-/** What `test` mirrors: its own folders `gateway`, `services` and `cli` those of the root, all others those of `src`. */
+/**
+ * The roots that `test` mirrors: its folders `gateway`, `services` and `cli` mirror folders of the
+ * repository's root, and all others mirror folders of `src`.
+ */
 const ROOTS = ["", "src"];
 const HEADER = /^(?:\/\/.*\n)+|^\/\*\*[\s\S]*?\*\//;
 const PATH = /[\w.-]+(?:\/[\w.-]*\w)+/g;
@@ -22,7 +25,11 @@ const subjects = tablesOf(readFileSync("docs/architecture.md", "utf8")).find(
 )?.rows;
 const folders = new Set(subjects?.flatMap(([folder = ""]) => pathsIn(folder)));
 
-/** Whether its subject can be told. @param name of the test in `test`; `text` is the test's */
+/**
+ * Whether a reader can find the subject of a test.
+ * @param name its path in `test`
+ * @param text its content
+ */
 function isFindable(name: string, text: string): boolean {
   const folder = dirname(name);
   if (folders.has(join("test", folder))) return true;
@@ -39,7 +46,7 @@ t.test("each test mirrors a source, is in a folder with a subject, or names a fi
   t.ok(isFindable("elsewhere/some.test.ts", "// Of src/config/config.ts.\n"));
 });
 
-t.test("the subjects of folders exist, and so do the folders", async (t) => {
+t.test("the folders in docs/architecture.md and their subjects exist", async (t) => {
   const named = (subjects ?? []).flatMap(([folder = "", subject = ""]) => [
     ...pathsIn(folder),
     ...[...subject.matchAll(/`([^`]+)`/g)].map(([, path = ""]) => path),

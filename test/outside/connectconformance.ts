@@ -1,4 +1,7 @@
-/** connectrpc's conformance suite (https://github.com/connectrpc/conformance): its runner and what it needs, built with Go. */
+/**
+ * Connect's conformance suite (https://github.com/connectrpc/conformance): builds its programs with
+ * Go, and runs it.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,15 +11,18 @@ import { goProgram } from "./tools.js";
 
 const MODULE = "connectrpc.com/conformance";
 const VERSION = "v1.0.6";
-/** Longest run, in milliseconds. */
+/** The maximum time of a run, in milliseconds. */
 export const MAX_TIME = FULL ? 1_800_000 : 240_000;
 
-/** One of the suite's programs; undefined, with a notice, where there is no Go. */
+/** The path of one of the suite's programs. Without Go it is undefined, and a notice is printed. */
 export function conformanceProgram(name: "connectconformance" | "referenceserver"): string | undefined {
   return goProgram(`${MODULE}/cmd/${name}`, VERSION);
 }
 
-/** Builds the descriptors of the conformance service from its module. @returns their file */
+/**
+ * Builds the descriptors of the conformance service from its module.
+ * @returns the path of their file
+ */
 export function buildDescriptors(folder: string): string {
   const { stdout } = spawnSync("go", ["mod", "download", "-json", `${MODULE}@${VERSION}`], { encoding: "utf8" });
   const file = join(folder, "conformance.binpb");
@@ -27,11 +33,11 @@ export function buildDescriptors(folder: string): string {
 }
 
 export interface Outcome {
-  /** How many cases passed. */
+  /** The number of cases that passed. */
   readonly passed: number;
-  /** Names of those that failed. */
+  /** The names of the cases that failed. */
   readonly failures: readonly string[];
-  /** Why the suite failed; empty where it passed. */
+  /** Why the suite failed; empty if it passed. */
   readonly why: string;
 }
 
@@ -39,23 +45,30 @@ export interface Suite {
   readonly runner: string;
   /** Flags of the runner, such as `--mode`. */
   readonly parameters: readonly string[];
-  /** Patterns of the cases to run; all where there are none. */
+  /** Patterns of the cases to run; empty for all cases. */
   readonly cases: readonly string[];
   /** The program under test, and its parameters. */
   readonly program: readonly string[];
 }
 
 /**
- * Cases that compare a deadline with the clock, half a second apart at most. Beside other work, and with eight calls at a time,
- * one may take longer: so where nothing else has failed, they are run once more by themselves.
+ * Cases that compare a deadline with the clock, and allow a difference of half a second. With other
+ * work, and eight calls at a time, a case may take longer. If no other case has failed, they are
+ * run once more, alone.
  */
 const BY_CLOCK = /^Deadline Propagation\//;
 
-/** What the runner says of a server that took longer to start than it waits. A busy machine may be the reason. */
+/**
+ * The runner's error if the server takes too long to start. A busy computer may be the reason, so
+ * the suite is started again.
+ */
 const NOT_STARTED = /timed out waiting for result from server/;
 const MAX_STARTS = 3;
 
-/** Runs the suite. @returns how many cases passed at first, and what failed even where it was run alone */
+/**
+ * Runs the suite.
+ * @returns how many cases passed in the first run, and which cases failed also when run alone
+ */
 export async function runConformance(suite: Suite): Promise<Outcome> {
   let first = await runOnce(suite);
   for (let starts = 1; starts < MAX_STARTS && NOT_STARTED.test(first.why); starts++) first = await runOnce(suite);
@@ -73,7 +86,7 @@ async function runOnce({ runner, parameters, cases, program }: Suite): Promise<O
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += text));
   const closed = once(child, "close");
-  // A server that outlives the runner would keep its output open.
+  // A server that runs longer than the runner would keep the output open.
   child.once("exit", endAll);
   const [status, signal] = await closed;
   clearTimeout(timer);

@@ -1,10 +1,16 @@
-/** Programs from outside, each in the version that was tried, installed once a machine and by no package of ours. */
+/**
+ * Third-party programs for tests, each in the version that was tried. They are installed once per
+ * machine, and are not dependencies of this package.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
-/** The folder of programs of Python packages; undefined, with a notice, where there is no Python. */
+/**
+ * The folder of the programs of Python packages. Without Python it is undefined, and a notice is
+ * printed.
+ */
 export function pythonPrograms(...requirements: readonly string[]): string | undefined {
   const folder = folderOf(requirements);
   const programs = join(folder, "bin");
@@ -27,7 +33,7 @@ export function npmPackages(...requirements: readonly string[]): string {
   return folder;
 }
 
-/** Where a program in Go is; undefined, with a notice, where there is no Go. */
+/** The path of a Go program. Without Go it is undefined, and a notice is printed. */
 export function goProgram(module: string, version: string): string | undefined {
   const requirement = `${module}@${version}`;
   const folder = folderOf([requirement]);
@@ -43,8 +49,8 @@ export function goProgram(module: string, version: string): string | undefined {
 }
 
 /**
- * The folder of the programs that a Cargo package of ours builds, for debugging. Building it the first time on a machine
- * compiles all that it depends on, which takes minutes on a busy one.
+ * The folder of the programs that a Cargo package of this repository builds, in debug mode. The
+ * first build on a machine compiles all dependencies, which takes minutes on a busy one.
  */
 export function cargoPrograms(name: string, manifest: string): string {
   const built = join(tmpdir(), "portico-outside", name);
@@ -54,7 +60,7 @@ export function cargoPrograms(name: string, manifest: string): string {
   return join(built, "debug");
 }
 
-/** Runs a program to its end, for two minutes at most. */
+/** Runs a program until it ends, for at most two minutes. */
 export function run(path: string, parameters: readonly string[]): Promise<{ status: number | null; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(path, parameters, { timeout: 120_000 });
@@ -68,7 +74,7 @@ export function run(path: string, parameters: readonly string[]): Promise<{ stat
   });
 }
 
-/** One that was broken off is begun again. */
+/** Installs into the folder. An installation that was interrupted is started again. */
 function install(folder: string, program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): void {
   const { status, stderr } = spawnSync(program, args, {
     cwd: folder,

@@ -1,6 +1,5 @@
 /**
- * How a process finds the authorities: by a list of addresses, and by names that have several
- * addresses.
+ * How a process finds the authorities: in a list of addresses, and by names with several addresses.
  */
 import t, { type Test } from "tap";
 import type { Authorities } from "../../src/access/follow/authorities.js";
@@ -44,7 +43,7 @@ t.test("each address of a list is an authority", async (t) => {
   t.same(namesOf(authorities), ["127.0.0.1:1", "[::1]:1", "grpcs://127.0.0.2:1"]);
 });
 
-t.test("each address of a name is an authority, also when the addresses change", async (t) => {
+t.test("each address of a name is an authority, and changes of the name are followed", async (t) => {
   let addresses = ["127.0.0.2", "127.0.0.3"];
   const lookup = async () => addresses;
   const { authorities, connected } = await connectTo(t, "authority.test:1", { lookup, resolveMs: 20 });
@@ -57,7 +56,7 @@ t.test("each address of a name is an authority, also when the addresses change",
   t.ok(authorities.all.includes(kept!), "the one that stays keeps its connection");
 });
 
-t.test("connects to a name even if it cannot be resolved", async (t) => {
+t.test("a name that cannot be resolved is an authority too", async (t) => {
   const lookup = async () => {
     throw new Error("no such name");
   };
@@ -65,14 +64,14 @@ t.test("connects to a name even if it cannot be resolved", async (t) => {
   t.same(namesOf(authorities), ["authority.test:1"]);
 });
 
-/** Servers that count their calls; some of them do not respond. */
-async function answering(t: Test, ...kinds: ("answers" | "is silent")[]) {
+/** Starts servers that count their calls. A silent one never responds. */
+async function startServers(t: Test, ...kinds: ("responds" | "is silent")[]) {
   const calls: number[] = [];
   const servers = kinds.map(async (kind, index) => {
     calls[index] = 0;
     const one = () => {
       calls[index]!++;
-      return kind === "answers" ? Buffer.alloc(0) : new Promise<Buffer>(() => {});
+      return kind === "responds" ? Buffer.alloc(0) : new Promise<Buffer>(() => {});
     };
     const server = await serveHttp2(dispatcherOf([rawService({ one })]), { host: "127.0.0.1", port: 0 }, LIMITS);
     t.teardown(() => server.close(0));
@@ -91,8 +90,8 @@ const ONE = {
   responseDeserialize: (bytes: Buffer) => bytes,
 } as const;
 
-t.test("calls go to the preferred authority, and to another one while that cannot be reached", async (t) => {
-  const { calls, ports } = await answering(t, "answers", "answers");
+t.test("calls go to the preferred authority, and to another while the preferred one is unreachable", async (t) => {
+  const { calls, ports } = await startServers(t, "responds", "responds");
   const { authorities } = await connectTo(t, `127.0.0.1:${ports[0]},127.0.0.1:${ports[1]},127.0.0.1:1`);
   await until(() => authorities.all.filter(({ channel }) => channel.state === "ready").length === 2);
   const named = (port: number | undefined) => authorities.all.find(({ name }) => name === `127.0.0.1:${port}`)!;
@@ -106,8 +105,8 @@ t.test("calls go to the preferred authority, and to another one while that canno
   await unary(authorities.channel, ONE, Buffer.alloc(0));
 });
 
-t.test("a read without a response from one authority is sent to another, within its deadline", async (t) => {
-  const { calls, ports } = await answering(t, "is silent", "answers");
+t.test("a read without a response is sent to another authority, within the deadline", async (t) => {
+  const { calls, ports } = await startServers(t, "is silent", "responds");
   const { authorities } = await connectTo(t, ports.map((port) => `127.0.0.1:${port}`).join());
   await until(() => authorities.all.every(({ channel }) => channel.state === "ready"));
   authorities.prefer(authorities.all.find(({ name }) => name.endsWith(`:${ports[0]}`))!);

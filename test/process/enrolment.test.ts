@@ -1,6 +1,6 @@
 /**
- * A start without a usable enrolment token fails with a message that says where the token was
- * expected, and how to make one.
+ * A start without a usable enrolment token fails; the error says where to put one and how to make
+ * it.
  */
 import { join } from "node:path";
 import t from "tap";
@@ -12,14 +12,14 @@ const folder = t.testdir({
 const file = (name: string): string => join(folder, "enrolment", name);
 const remedy = (name: string) => `. Create one where the authority runs: portico auth create enrolment ${name}`;
 
-t.test("the setting takes precedence over the file with the enrolment's name", async (t) => {
+t.test("the setting is read first, then the file of the name", async (t) => {
   t.equal(readEnrolment("gateway", { data: folder, enrolment: "pte_given" }), "pte_given");
   t.equal(readEnrolment("gateway", { data: folder, enrolment: undefined }), "pte_0123456789");
 });
 
 const CASES: [what: string, name: string, enrolment: string | undefined, why: string][] = [
   ["is empty", "empty", undefined, `PORTICO_ENROLMENT is not set, and ${file("empty")} holds none`],
-  ["is torn", "torn", undefined, `PORTICO_ENROLMENT is not set, and ${file("torn")} holds none`],
+  ["is incomplete", "torn", undefined, `PORTICO_ENROLMENT is not set, and ${file("torn")} holds none`],
   ["is set with a line end", "gateway", "pte_given\n", "PORTICO_ENROLMENT is none"],
 ];
 

@@ -1,6 +1,5 @@
 /**
- * The error for an address where the process cannot listen has the address once, the reason and the
- * setting.
+ * If an address cannot be listened on, the error names it once, with the reason and the setting.
  */
 import t from "tap";
 import { loadConfig } from "../../src/config/config.js";
@@ -14,7 +13,7 @@ for (const [transport, serve] of [
   ["http2", serveHttp2],
   ["grpc-js", serveGrpc],
 ] as const) {
-  t.test(`${transport}: names a host that does not exist`, async (t) => {
+  t.test(`${transport}: a host that does not exist`, async (t) => {
     const config = loadConfig({ grpc: "portico.invalid:9999" }, {});
     const open = () => serve(dispatcherOf([]), { host: "portico.invalid", port: 9999 }, LIMITS);
     await t.rejects(listening("grpc", config, open), {
@@ -23,7 +22,7 @@ for (const [transport, serve] of [
     });
   });
 
-  t.test(`${transport}: names a port that is in use`, async (t) => {
+  t.test(`${transport}: a port that is in use`, async (t) => {
     const { address } = await listenHttp2(t, dispatcherOf([]));
     const config = loadConfig({ grpc: `127.0.0.1:${address.port}` }, {});
     await t.rejects(

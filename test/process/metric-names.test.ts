@@ -1,6 +1,6 @@
-// Names of metrics follow the conventions that `promtool check metrics` checks. Each metric has a
-// help text, only counters end in `_total`, units are base units, and a name does not contain the
-// type (https://prometheus.io/docs/practices/naming/).
+// Names of metrics follow the conventions that `promtool check metrics` checks
+// (https://prometheus.io/docs/practices/naming/): each metric has a help text, only counters end in
+// `_total`, units are base units, and a name does not contain the type.
 import t from "tap";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
@@ -33,7 +33,7 @@ t.test("each metric has a help text, and a name that fits its type", async (t) =
   }
 });
 
-t.test("every sample belongs to a metric", async (t) => {
+t.test("every sample belongs to a declared metric", async (t) => {
   const names = new Set(types.map(({ name }) => name));
   for (const [, sample = ""] of text.matchAll(/^([a-z]\w*)(?:\{.*\})? /gm)) {
     t.ok(names.has(sample) || names.has(sample.replace(SUFFIXES_OF_OTHERS, "")), sample);

@@ -16,7 +16,7 @@ function recorded() {
 
 const NEVER = new Promise(() => {});
 
-t.test("closes parts in the opposite order, and the parts of ownLast after all others", async (t) => {
+t.test("closes parts in reverse order, and parts added by ownLast after all others", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
   add("port");
@@ -44,14 +44,14 @@ t.test("closes the other parts if closing one of them hangs", async (t) => {
   t.same(closed, ["store"]);
 });
 
-t.test("closes a part at once if it is opened after the start was abandoned", async (t) => {
+t.test("a part that is opened after the start was abandoned is closed at once", async (t) => {
   const { owner, add, closed } = recorded();
   await owner.abandonStart();
   add("late");
   t.same(closed, ["late"]);
 });
 
-t.test("lets all parts leave before it closes one, and all parts share one drain time", async (t) => {
+t.test("all parts leave before any is closed, and all parts share one drain time", async (t) => {
   const { owner } = recorded();
   const order: string[] = [];
   const drains: number[] = [];

@@ -1,4 +1,4 @@
-// A service is called from the command line by its fields, at a real terminal.
+// Calls a service from the command line, with its fields as options, at a real terminal.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 import { joinShop } from "./shop.js";

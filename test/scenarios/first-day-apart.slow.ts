@@ -1,4 +1,5 @@
-// The same first day, at a real terminal, with authority, gateway and service in three processes.
+// The transcript first-day.txt at a real terminal, with authority, gateway and service in three
+// processes.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { installation } from "../support/installation.js";
@@ -6,7 +7,7 @@ import { freePort } from "../support/ports.js";
 import { start } from "../support/process.js";
 import { replay } from "./transcript.js";
 
-/** Three processes that know each other by the authority's address, `grpc`. */
+/** Starts three processes that find each other by the authority's gRPC address. */
 async function startApart(data: string, http: string, grpc: string) {
   const authority = await start(["authority"], { PORTICO_DATA: data, PORTICO_GRPC: grpc });
   const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC") };
@@ -18,7 +19,7 @@ async function startApart(data: string, http: string, grpc: string) {
   };
 }
 
-t.test("the first day goes as first-day.txt shows, in three processes", async (t) => {
+t.test("the first day is as first-day.txt shows, in three processes", async (t) => {
   const data = await installation(t.testdir());
   const [http, grpc] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
   let running = await startApart(data, http, grpc);

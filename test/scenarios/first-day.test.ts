@@ -1,4 +1,4 @@
-// What a person sees on the first day, at a real terminal, with everything in one process.
+// The first day of an administrator, at a real terminal, with everything in one process.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 

@@ -1,9 +1,9 @@
-// The commands of docs/five-minutes.md show what it says.
+// The commands of docs/five-minutes.md print what the page shows.
 import t from "tap";
 import { fiveMinutes } from "./five-minutes.js";
 import { replayInOneProcess } from "./one-process.js";
 
-t.test("the commands of the five minutes show what the page says", async (t) => {
+t.test("the commands of the five minutes print what the page shows", async (t) => {
   const blocks = fiveMinutes();
   t.equal(blocks.length, 3);
   const transcript = blocks.join("\n");

@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { codeOf } from "../docs/markdown.js";
 
-/** Its blocks of commands with what they show: the first five minutes, services, and grpcurl. */
+/**
+ * The page's blocks of commands with their output: the first five minutes, services, and grpcurl.
+ */
 export function fiveMinutes(): string[] {
   return codeOf(readFileSync("docs/five-minutes.md", "utf8"), "console");
 }

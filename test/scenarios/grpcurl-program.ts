@@ -1,4 +1,4 @@
 import { resolve } from "node:path";
 
-/** Runs grpcurl.ts, as a program of a transcript's terminal. */
+/** A shell script that runs grpcurl.ts, for the terminal of a transcript. */
 export const GRPCURL = `exec node --import='${import.meta.resolve("tsx")}' '${resolve("test/scenarios/grpcurl.ts")}' "$@"`;

@@ -1,9 +1,11 @@
 /**
- * A small stand-in for grpcurl (https://github.com/fullstorydev/grpcurl), which is not everywhere. It knows nothing of
- * Portico: it asks the server, by reflection, what there is to call.
+ * A small replacement for grpcurl (https://github.com/fullstorydev/grpcurl), which is not installed
+ * everywhere. It knows nothing of Portico: it asks the server by reflection for services and
+ * methods.
  *
  *     grpcurl -plaintext [-H 'name: value'] 127.0.0.1:8081 list
- *     grpcurl -plaintext [-H 'name: value'] [-d '{"json":1}'] 127.0.0.1:8081 helloworld.Helloworld/Call
+ *     grpcurl -plaintext [-H 'name: value'] [-d '{"json":1}'] 127.0.0.1:8081 \
+ *         helloworld.Helloworld/Call
  */
 import { parseArgs } from "node:util";
 import { create, createFileRegistry, fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
@@ -33,8 +35,8 @@ async function list(): Promise<void> {
 
 async function call(path: string): Promise<void> {
   const [service = "", name = ""] = path.split("/");
-  const answer = await ask({ file_containing_symbol: service });
-  const file = answer.file_descriptor_response.file_descriptor_proto.map((bytes: Uint8Array) =>
+  const described = await ask({ file_containing_symbol: service });
+  const file = described.file_descriptor_response.file_descriptor_proto.map((bytes: Uint8Array) =>
     fromBinary(FileDescriptorProtoSchema, bytes),
   );
   const registry = createFileRegistry(create(FileDescriptorSetSchema, { file }));
@@ -50,7 +52,7 @@ async function call(path: string): Promise<void> {
   }
 }
 
-/** The header, which reflection gets as well as the call. */
+/** The header from the command line, for the reflection request and for the call. */
 function metadata(): Metadata {
   const [name = "", value = ""] = values.header.split(/: */, 2);
   const metadata = new Metadata();
@@ -68,7 +70,7 @@ function send(path: string, request: Buffer): Promise<Uint8Array | ServiceError>
   }).finally(() => client.close());
 }
 
-/** One question to the reflection service. */
+/** Sends one request to the reflection service. */
 // biome-ignore lint/suspicious/noExplicitAny: messages loaded at run time have no types.
 async function ask(question: object): Promise<any> {
   const proto = loadSync("grpc/reflection/v1/reflection.proto", {

@@ -1,4 +1,4 @@
-// A gRPC client that is not Portico's, beside the command line, at a real terminal.
+// A third-party gRPC client (grpcurl), together with the command line, at a real terminal.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 

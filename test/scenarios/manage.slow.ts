@@ -1,4 +1,4 @@
-// Every command that manages rules, accounts, keys, namespaces and enrolments, at a real terminal.
+// Every command for rules, accounts, keys, namespaces and enrolments, at a real terminal.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 

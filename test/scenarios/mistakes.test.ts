@@ -1,7 +1,7 @@
-// What the command line says to a person who does not know it yet, at a real terminal.
+// The command line's errors for a new user's mistakes, at a real terminal.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 
-t.test("mistakes at a terminal, and what the command line answers", (t) =>
+t.test("mistakes at a terminal, and the command line's errors", (t) =>
   replayInOneProcess(t, { transcript: "mistakes.txt" }),
 );

@@ -12,20 +12,26 @@ interface Options {
   readonly transcript: string;
   /** Prepares the data folder before the start. */
   readonly prepare?: (data: string) => Promise<unknown>;
-  /** Variables of the server. */
+  /** Environment variables of the server. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Which of Portico's own services run; default `helloworld`, so that a transcript is about what it is about. */
+  /**
+   * The built-in services that run; default `helloworld`, so that a transcript shows only its
+   * subject.
+   */
   readonly ownServices?: string;
 }
 
-/** The transcript may stop and restart the server, and use grpcurl with the gRPC port, `{grpc}`. */
+/**
+ * Replays a transcript. It may stop and restart the server, and use grpcurl with the gRPC port,
+ * `{grpc}`.
+ */
 export async function replayInOneProcess(
   t: Test,
   { transcript, prepare, env: more = {}, ownServices = "helloworld" }: Options,
 ): Promise<void> {
   const data = await installation(t.testdir());
   await prepare?.(data);
-  // None that the system gives to others while the server is stopped.
+  // A port that the system does not give to other processes while the server is stopped.
   const http = `127.0.0.1:${await freePort()}`;
   const env = { PORTICO_DATA: data, PORTICO_OWN_SERVICES: ownServices, PORTICO_HTTP: http, ...more };
   let portico = await start(["server"], env);

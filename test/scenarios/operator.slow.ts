@@ -1,4 +1,4 @@
-// Releasing gRPC names, and a lost administrator's password, at a terminal.
+// Releasing gRPC names, and resetting a lost administrator's password, at a terminal.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { installation } from "../support/installation.js";

@@ -1,4 +1,4 @@
-// Shows what a rule would change, at a real terminal.
+// The preview of a change of rules, at a real terminal.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 

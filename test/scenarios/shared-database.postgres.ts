@@ -1,4 +1,5 @@
-// Portico on Postgres: its first day, its first start by three at once, and a database that is gone.
+// Portico on Postgres: the first day, the first start of three servers at the same time, and a
+// database that is gone.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -23,7 +24,7 @@ t.test("the first day of an administrator, on Postgres", { skip: noPostgres }, a
   await replayInOneProcess(t, { transcript: "first-day.txt", prepare, env: { PORTICO_STORE: server.url() } });
 });
 
-t.test("three that start at once on an empty database", { skip: noPostgres }, async (t) => {
+t.test("three servers that start at the same time on an empty database", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const folders = [temporaryFolder(t), temporaryFolder(t), temporaryFolder(t)];
   const startOn = (data: string, url = server.url()): Promise<Portico> =>
@@ -33,7 +34,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
   const first = running.findIndex((portico) => portico.output().includes("Log in as admin with this password"));
   const stopAll = () => Promise.all(running.map((portico) => portico.stop()));
 
-  t.test("set one installation up, and print one password", async (t) => {
+  t.test("set up one installation, and print one password", async (t) => {
     t.equal(running.filter((portico) => portico.output().includes("Log in as admin with this password")).length, 1);
     const log = (
       await server.query("SELECT count(*)::int AS entries FROM portico.entries WHERE key = 'log/0000000000000001'")
@@ -44,7 +45,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
       folders.map((_, index) => index === first),
     );
   });
-  t.test("know each other's changes", async (t) => {
+  t.test("see each other's changes", async (t) => {
     const headers = await administrator(running[first]!.address("HTTP"), folders[first]!);
     const deleted = await call(`${running[first]!.address("HTTP")}/v1/auth/Rules/Delete`, { id: "default" }, headers);
     t.equal(deleted.status, 200, JSON.stringify(deleted.body));
@@ -64,7 +65,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
     };
     await until(isSo, { what: () => `the list of services counts three authorities: ${listed.join(", ")}` });
   });
-  t.test("find what they left when they are started again", async (t) => {
+  t.test("find their data after a restart", async (t) => {
     t.same(await stopAll(), [0, 0, 0]);
     running = await Promise.all(folders.map((data) => startOn(data)));
     for (const portico of running) {
@@ -72,7 +73,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
       t.equal((await call(`${portico.address("HTTP")}/helloworld/call`, { name: "Ada" })).status, 401);
     }
   });
-  t.test("start on no other database, nor on one that was made anew", async (t) => {
+  t.test("refuse to start on another database, or on a new one", async (t) => {
     await stopAll();
     const other = server.url(await server.createDatabase());
     for (const data of folders) {
@@ -85,7 +86,7 @@ t.test("three that start at once on an empty database", { skip: noPostgres }, as
       t.notMatch(output, PASSWORD);
     }
   });
-  t.test("never print the database's password, nor keep it", async (t) => {
+  t.test("never print or store the database's password", async (t) => {
     for (const portico of running) t.notMatch(portico.output() + portico.errors(), PASSWORD);
     for (const data of folders) t.notMatch(readFileSync(join(data, "store-location"), "utf8"), PASSWORD);
   });

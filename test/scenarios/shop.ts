@@ -12,7 +12,7 @@ interface Order {
 }
 
 /**
- * Starts it, and writes a configuration file into a data folder by which the shop joins.
+ * Starts the server, and writes a configuration file into a data folder, by which the shop joins.
  * @param others addresses of further instances
  */
 export async function joinShop(t: Test, data: string, others: readonly string[] = []): Promise<grpc.Server> {

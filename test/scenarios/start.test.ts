@@ -1,4 +1,5 @@
-// Starting and stopping at a real terminal: what is printed, the first time and later, and for a wrong setting.
+// Starting and stopping at a real terminal: the output of the first start, of later ones, and for a
+// wrong setting.
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { replay } from "./transcript.js";

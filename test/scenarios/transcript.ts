@@ -1,5 +1,6 @@
 /**
- * Transcripts: what a person types at a terminal and sees there, readable as documentation and replayed as a test.
+ * Transcripts: what a user types at a terminal, and the output. A transcript can be read as
+ * documentation, and is replayed as a test.
  *
  *     # A remark.
  *
@@ -14,12 +15,16 @@
  *
  *     ! restart
  *
- * `$` is a command; a line that ends in `\` goes on in the next. What follows is all that the terminal shows, stdout and
- * stderr together. `«…»` is typed at a prompt, and with `hidden` the terminal must not show it; `«^C»` and `«^D»` are keys. `{name}`
- * stands for a value that is known, or else for one word, which is known from then on. `…` stands for any text in a
- * line, on a line of its own for any lines. `!` is something that happens outside of the terminal. `127.0.0.1:8080` stands for the real address.
+ * - `$` begins a command. A line that ends in `\` continues on the next line.
+ * - The lines below are everything that the terminal shows, stdout and stderr together.
+ * - `«…»` is typed at a prompt. With `hidden`, the terminal must not show it. `«^C»` and `«^D»` are
+ *   keys.
+ * - `{name}` is a known value. An unknown name matches one word, which is known from then on.
+ * - `…` matches any text in a line, or any lines if it is alone on its line.
+ * - `!` begins an event outside the terminal.
+ * - `127.0.0.1:8080` is replaced by the real address.
  *
- * Each command runs in a real terminal of its own, by bash.
+ * Each command runs in its own real terminal, in bash.
  */
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -32,34 +37,34 @@ import { deferred } from "../support/deferred.js";
 
 const PROGRAM = "dist/portico.js";
 const DOCUMENTED = "127.0.0.1:8080";
-/** For a command, which may also build a service and run its tests on a busy machine. */
+/** The time limit of a command, which may build a service and run its tests on a busy computer. */
 const TIMEOUT_MS = 30_000;
 
 export interface Step {
-  /** Where it stands in the transcript. */
+  /** The number of its line in the transcript. */
   readonly line: number;
   readonly kind: "command" | "event";
-  /** The command, or the word of the event. */
+  /** The command, or the name of the event. */
   readonly text: string;
   readonly shown: readonly string[];
   readonly exit: number;
 }
 
-/** The Portico that a transcript is replayed against, in one process or in several. */
+/** The Portico for which a transcript is replayed, in one process or in several. */
 export interface ReplayTarget {
   /** Base address of the gateway. */
   readonly url: string;
-  /** Data folder of the authority; its first password is `{password}`. */
+  /** Data folder of the authority, in which `{password}` is the administrator's first password. */
   readonly data: string;
-  /** The folder that the next command is typed in; by default an empty one. */
+  /** The folder in which the next command runs; default an empty one. */
   readonly cwd?: string;
-  /** Variables of the person's shell. */
+  /** Environment variables of the user's shell. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Other values known from the start. */
+  /** Other values that are known at the start. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Programs besides portico, as shell scripts by their names. */
+  /** Programs besides portico: shell scripts, by their names. */
   readonly programs?: Readonly<Record<string, string>>;
-  /** What `!` and a word make happen. */
+  /** The events of `!`, by their names. */
   readonly events?: Readonly<Record<string, () => Promise<void>>>;
 }
 
@@ -82,7 +87,7 @@ function withoutBlankEnd(lines: readonly string[]): string[] {
   return lines.slice(0, end + 1);
 }
 
-/** Replays a transcript; every command and what it shows is an assertion. */
+/** Replays a transcript. Every command with its output is an assertion. */
 export async function replay(t: Test, transcript: string, target: ReplayTarget): Promise<void> {
   const home = mkdtempSync(join(tmpdir(), "portico-transcript-"));
   mkdirSync(join(home, "bin"));
@@ -104,7 +109,7 @@ export async function replay(t: Test, transcript: string, target: ReplayTarget):
   try {
     for (const step of parse(transcript)) {
       if (step.kind === "event") await happen(step, target);
-      else if (!(await perform(t, step, { target, known, terminal }))) break; // the rest builds upon it
+      else if (!(await perform(t, step, { target, known, terminal }))) break; // Later steps depend on this one.
     }
   } finally {
     rmSync(home, { recursive: true });
@@ -146,7 +151,7 @@ async function perform(t: Test, step: Step, { target, known, terminal }: Circums
 const TYPED = /«[^»]*»(?: hidden)?/g;
 const SPECIAL = /«[^»]*»(?: hidden)?|\{[a-z][A-Za-z]*\}|(?<lines>^…$)|…/gm;
 
-/** A pattern for the whole of what a terminal shows. */
+/** A pattern for the whole output of a command. */
 function patternOf(expected: string, known: ReadonlyMap<string, string>): RegExp {
   let pattern = "";
   let end = 0;
@@ -166,7 +171,7 @@ function specialPattern(special: string, known: ReadonlyMap<string, string>, bef
     if (value !== undefined) return literal(value);
     return before.includes(`(?<${name}>`) ? `\\k<${name}>` : `(?<${name}>\\S+)`;
   }
-  if (special.startsWith("«^")) return "(?:\\^[CD])?"; // a terminal shows keys or not, as the program wants
+  if (special.startsWith("«^")) return "(?:\\^[CD])?"; // The program decides whether the terminal shows keys.
   return special.endsWith("hidden") ? "" : literal(fill(special.slice(1, -1), known));
 }
 
@@ -174,25 +179,28 @@ function literal(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 }
 
-/** Puts known values in the place of their names. */
+/** Replaces the names of known values by the values. */
 function fill(text: string, known: ReadonlyMap<string, string>): string {
   return text.replace(/\{([a-z][A-Za-z]*)\}/g, (whole, name) => known.get(name) ?? whole);
 }
 
-/** To the first column, and clear from there: how readline draws its line again. */
+/** Cursor to column 1, and erase to the end of the screen: how readline redraws its line. */
 const REDRAW = "\u001b[1G\u001b[0J";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a sequence that no command writes.
 const END = /\x1b_end (\d+)\x1b/;
 
-/** A terminal in which one command runs. */
+/** A terminal that runs one command. */
 class Screen {
   readonly #terminal: IPty;
   readonly #ended: Promise<number>;
   #raw = "";
   #onChange = () => {};
 
-  /** The shell says how the command ended after all that it wrote: the terminal's own exit may come before the last of it. */
+  /**
+   * Runs the command. The shell prints the exit code after all output of the command, because the
+   * terminal's own exit event may come before the last output.
+   */
   constructor(command: string, cwd: string, env: Record<string, string>) {
     const script = `trap : INT\n${command}\nprintf '\\033_end %s\\033' "$?"; read -r`;
     this.#terminal = spawn("bash", ["-c", script], { cwd, env, cols: 80, rows: 24, name: "xterm-256color" });
@@ -211,14 +219,14 @@ class Screen {
     this.#terminal.onExit(({ exitCode }) => resolve(exitCode));
   }
 
-  /** What a person sees: lines that were drawn again stand there once. */
+  /** The text that a user sees. A line that was redrawn is in it once. */
   get text(): string {
     const [first = "", ...redrawn] = this.#raw.replace(/\r+\n/g, "\n").split(REDRAW);
     const drawn = redrawn.reduce((above, line) => above.slice(0, above.lastIndexOf("\n") + 1) + line, first);
     return stripVTControlCharacters(drawn).trimEnd();
   }
 
-  /** Waits until the screen looks like this; false if the command ends, or takes too long, without. */
+  /** Waits for the pattern; false if the command ends or times out before. */
   async shows(pattern: RegExp): Promise<boolean> {
     const late = AbortSignal.timeout(TIMEOUT_MS);
     const over = Promise.race([this.#ended, once(late, "abort")]).then(() => false);
@@ -235,7 +243,7 @@ class Screen {
     this.#terminal.write(text === "^C" ? "\x03" : text === "^D" ? "\x04" : `${text}\r`);
   }
 
-  /** Ends a command that does not do what it should. */
+  /** Kills a command that does not do what it should. */
   close(): void {
     this.#terminal.kill("SIGKILL");
   }

@@ -1,6 +1,7 @@
 /**
- * Two installations on one machine: a service that joins one of them leaves the data of the other one alone, also where the
- * data folder that it is given is that of the other. So do the first minutes of docs/five-minutes.md, done twice.
+ * Two installations on one machine. A service that joins one of them does not change the data of
+ * the other, even if its data folder belongs to the other. The first minutes of
+ * docs/five-minutes.md can also be done in both.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,15 +12,18 @@ import { until } from "../support/until.js";
 import { fiveMinutes } from "./five-minutes.js";
 import { replay } from "./transcript.js";
 
-/** Node's flags with which a process looks for left data at once, and again at once, instead of after minutes. */
-const SOON = [
+/**
+ * Node flags for a process that looks for data of deleted namespaces. Instead of minutes it waits
+ * 50 ms, at the start and between two sweeps.
+ */
+const SHORT_INTERVALS = [
   "--import",
   `data:text/javascript,${encodeURIComponent(
     "const real = setTimeout; globalThis.setTimeout = (act, ms, ...rest) => real(act, ms === 60_000 || ms === 600_000 ? 50 : ms, ...rest);",
   )}`,
 ];
-/** A call by which a process asks the authority which namespaces there are, in its log. */
-const ASKED = /"endpoint":"auth:Policy\.ListNamespaceIds"/g;
+/** A log line of a call in which a process asks the authority for all namespaces. */
+const LISTED_NAMESPACES = /"endpoint":"auth:Policy\.ListNamespaceIds"/g;
 
 async function started(t: Test, ...given: Parameters<typeof start>): Promise<Portico> {
   const portico = await start(...given);
@@ -33,13 +37,16 @@ const registeredWith = (service: Portico, store: string) =>
     what: () => `it registers with ${store}; the log is ${service.errors()}`,
   });
 
-/** What a cache answers: the value that it keeps for a key. */
+/** The value that a cache stores for a key. */
 async function cached(http: string, key = "of"): Promise<unknown> {
   const { body } = await call(`${http}/cache/get`, { key });
   return (body as { value?: unknown }).value;
 }
 
-/** Creates the namespace `team`, whose accounts may call everything; gives the header of its administrator. */
+/**
+ * Creates the namespace `team`, whose accounts may call everything.
+ * @returns the header of its administrator
+ */
 async function createTeam(http: string, admin: Record<string, string>): Promise<{ authorization: string }> {
   const created = await call(`${http}/v1/auth/Namespaces/Create`, { name: "team" }, admin);
   const password = (created.body as { adminPassword: string }).adminPassword;
@@ -58,7 +65,7 @@ t.test("a service that joins B on A's machine, with A's data folder, keeps its d
   const a = await started(t, ["server"], { PORTICO_DATA: dataA });
   const [httpA, administratorA] = [a.address("HTTP"), await administrator(a.address("HTTP"), dataA)];
   await put(httpA, "A");
-  // Of a namespace that B does not know.
+  // In a namespace that B does not know.
   const team = await createTeam(httpA, administratorA);
   await call(`${httpA}/v1/cache/set`, { key: "of", value: "A's team" }, team);
   const own = { PORTICO_DATA: dataB, PORTICO_OWN_SERVICES: "helloworld", PORTICO_LOG_LEVEL: "info" };
@@ -72,10 +79,10 @@ t.test("a service that joins B on A's machine, with A's data folder, keeps its d
     PORTICO_ENROLMENT: (body as { secret: string }).secret,
     PORTICO_LOG_LEVEL: "info",
   };
-  const service = await started(t, ["service", "cache"], joined, ".", SOON);
+  const service = await started(t, ["service", "cache"], joined, ".", SHORT_INTERVALS);
   await until(async () => (await put(httpB, "B")).status === 200);
   await registeredWith(service, join(dataA, "services", "cache", "services.sqlite"));
-  const asked = () => b.errors().match(ASKED)?.length ?? 0;
+  const asked = () => b.errors().match(LISTED_NAMESPACES)?.length ?? 0;
   const before = asked();
   await until(() => asked() >= before + 3, { what: () => `it looks for left data; the log is ${b.errors()}` });
   t.equal(await cached(httpA), "A", "after the sweeps");
@@ -91,7 +98,7 @@ t.test("a service that joins B on A's machine, with A's data folder, keeps its d
   t.equal(await cached(httpA), "A");
 });
 
-t.test("a service beside its own installation's server shares its store", async (t) => {
+t.test("a service on the machine of its installation's server shares the server's store", async (t) => {
   const data = join(temporaryFolder(t), "data");
   const server = await started(t, ["server"], { PORTICO_DATA: data });
   const joined = { PORTICO_DATA: data, PORTICO_AUTHORITY: server.address("gRPC"), PORTICO_LOG_LEVEL: "info" };
@@ -100,7 +107,7 @@ t.test("a service beside its own installation's server shares its store", async 
   t.notOk(existsSync(join(data, "services", "cache")));
 });
 
-t.test("a service with another folder than the server's own copy of it is refused, and told what to do", async (t) => {
+t.test("a service with a folder other than the server's is refused, and the error says what to do", async (t) => {
   const folder = temporaryFolder(t);
   const server = await started(t, ["server"], { PORTICO_DATA: join(folder, "data") });
   const admin = await administrator(server.address("HTTP"), join(folder, "data"));
@@ -116,7 +123,7 @@ t.test("a service with another folder than the server's own copy of it is refuse
   });
 });
 
-t.test("the five minutes, done twice on one machine, meet each other nowhere", async (t) => {
+t.test("the five minutes, done in two installations on one machine, do not affect each other", async (t) => {
   const home = temporaryFolder(t);
   mkdirSync(join(home, "data"), { recursive: true });
   const env = { HOME: home, XDG_DATA_HOME: join(home, "data") };
@@ -128,7 +135,7 @@ t.test("the five minutes, done twice on one machine, meet each other nowhere", a
   ];
   const [minutes] = fiveMinutes();
   for (const [index, http] of https.entries()) {
-    // They begin with a call without a token, which the other installation refuses by then.
+    // The minutes begin with a call without a token. Only this installation still allows it.
     await replay(t, minutes!, { url: http, data: folders[index]! });
     const admin = await administrator(http, folders[index]!);
     const visits = await call(`${http}/v1/cache/increment`, { key: "visits" }, admin);

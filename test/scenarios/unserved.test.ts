@@ -1,4 +1,4 @@
-// Warns of a rule for a service or endpoint that does not exist.
+// The warning for a rule about a service or endpoint that does not exist.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 

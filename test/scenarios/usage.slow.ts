@@ -1,7 +1,8 @@
-// What the command line shows of usage, at a real terminal. A gateway reports what it has counted when it stops.
+// The command line shows how often endpoints are called, at a real terminal. A gateway reports its
+// counts when it stops.
 import t from "tap";
 import { replayInOneProcess } from "./one-process.js";
 
-t.test("how often each endpoint is called, shown at a terminal", (t) =>
+t.test("the number of calls of each endpoint, at a terminal", (t) =>
   replayInOneProcess(t, { transcript: "usage.txt" }),
 );

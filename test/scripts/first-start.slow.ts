@@ -1,4 +1,5 @@
-// `npm start` becomes the server in the process that has built it. The build leaves nothing that runs beside it.
+// `npm start` builds the server and then becomes it, in the same process. No process of the build
+// stays.
 import { spawn } from "node:child_process";
 import { cpSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,7 +12,7 @@ const BUILT_FROM = [
   ...["cli", "gateway", "proto", "scripts", "services", "spec", "src"],
   ...["package.json", "package-lock.json", "tsconfig.json"],
 ];
-/** A busy machine builds in a minute. */
+/** A busy computer needs a minute for the build. */
 const BUILD_TIME = 200_000;
 const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
 
@@ -21,7 +22,7 @@ interface Process {
   readonly command: string;
 }
 
-/** The command lines of all processes that a process has started, and of those that these have started. */
+/** The command lines of all descendants of a process. */
 function descendants(of: number): string[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -37,13 +38,13 @@ function readProcess(pid: string): Process[] {
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
     return [{ pid: Number(pid), parent: Number(parent), command }];
   } catch {
-    return []; // It has ended.
+    return []; // The process has ended.
   }
 }
 
 const linux = process.platform === "linux" ? {} : { skip: "reads /proc" };
 
-t.test("no process of the build is left when the server is ready", linux, async (t) => {
+t.test("no process of the build runs when the server is ready", linux, async (t) => {
   const folder = temporaryFolder(t);
   for (const name of BUILT_FROM) cpSync(name, join(folder, name), { recursive: true });
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"));

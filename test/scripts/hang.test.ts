@@ -1,4 +1,4 @@
-// A process of tests that hangs and is ended: the run says which tests it was at.
+// If a process of tests hangs and is killed, the run reports the tests that were running.
 import { copyFileSync, readFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { setImmediate } from "node:timers/promises";
@@ -8,7 +8,7 @@ const FILE = relative("", "test/scripts/hang.test.ts");
 
 type Report = (events: readonly never[]) => AsyncIterable<string>;
 
-t.test("a process notes the tests that run, and no more those that have ended", async (t) => {
+t.test("a process records the tests that are running, and removes those that have ended", async (t) => {
   const noted = () => readFileSync(`${process.argv[1]}.running`, "utf8");
   await t.test("one that has ended", async () => undefined);
   await t.test("one that runs", async (t) => {
@@ -17,19 +17,19 @@ t.test("a process notes the tests that run, and no more those that have ended", 
   });
 });
 
-t.test("the run names the innermost of them", async (t) => {
+t.test("the run names the innermost running test", async (t) => {
   const folder = t.testdir();
-  await setImmediate(); // The end of the test before this one is noted.
+  await setImmediate(); // Until then, the test before this one is recorded as running.
   t.intercept(process, "env", {
     value: { ...process.env, TEST_RUN_FOLDER: folder, TEST_FILES: `[["x"],["${FILE}"]]` },
   });
-  // Read as it was a moment ago, before this process goes on.
+  // The copy is made before this process changes the record.
   copyFileSync(`${process.argv[1]}.running`, join(folder, "batch-001.js.running"));
   const { default: report } = (await import(resolve("scripts/test-reporter.mjs"))) as { default: Report };
   const { exitCode } = process;
   let printed = "";
   for await (const text of report([])) printed += text;
   process.exitCode = exitCode;
-  t.match(printed, `${FILE} did not end: its process did, during\n   the run names the innermost of them\n`);
+  t.match(printed, `${FILE} did not end: its process did, during\n   the run names the innermost running test\n`);
   t.match(printed, "x did not end: its process did, before it had begun a test");
 });

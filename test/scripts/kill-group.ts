@@ -1,4 +1,4 @@
-/** Ends what a test has started, detached, and whatever that has left behind. */
+/** Kills a process that a test has started with `detached`, and all processes of its group. */
 export function killGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");

@@ -1,4 +1,5 @@
-// The file that `npm pack` makes installs in an empty folder, without a compiler and without a registry, and runs.
+// The file that `npm pack` makes can be installed in an empty folder, without a compiler and
+// without a registry, and runs.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import { until } from "../support/until.js";
 
 const MAX_SIZE = 20_000_000;
 
-/** Everything in the packed file that is not one of the packages that it brings along. */
+/** Every file in the package that does not belong to a bundled dependency. */
 const CONTENT = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^dist\/.+\.(js|ts|html|css|svg|json|br|gz|py|go)$/,
@@ -36,7 +37,7 @@ function pack(folder: string): Packed {
   return { ...(packed as Packed), filename: join(folder, (packed as Packed).filename) };
 }
 
-t.test("it holds what runs, and the packages that it needs", async (t) => {
+t.test("the package has the files that run, and its dependencies", async (t) => {
   const { dependencies, exports } = JSON.parse(readFileSync("package.json", "utf8"));
   const own = packed.files.map(({ path }) => path).filter((path) => !path.startsWith("node_modules/"));
   t.same(
@@ -63,7 +64,7 @@ const INSTALLATIONS: Record<string, { args: (folder: string) => string[]; progra
 };
 
 for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) {
-  t.test(`${command} of it, offline`, async (t) => {
+  t.test(`${command} of the package, offline`, async (t) => {
     const folder = temporaryFolder(t);
     const env = withoutCompiler(folder);
     execFileSync("npm", ["install", "--offline", ...args(folder), packed.filename], {
@@ -86,10 +87,10 @@ for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) 
   });
 }
 
-t.test("a service that it makes installs from the registry, passes its tests and its check, and is run", async (t) => {
+t.test("a new service installs from the registry, passes its tests and its check, and runs", async (t) => {
   const folder = temporaryFolder(t);
   const program = join(folder, "bin/portico");
-  // Node's runner runs no tests inside of a test of its own.
+  // Node's test runner runs no tests if this variable says that it already runs in a test.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const run = (cwd: string, command: string, ...words: string[]) =>
     execFileSync(command, words, { cwd, env, encoding: "utf8", stdio: "pipe" });
@@ -107,7 +108,7 @@ t.test("a service that it makes installs from the registry, passes its tests and
   t.equal(await dev.stop(), 0);
 });
 
-/** An environment in which only Node and npm are found, with a home that is empty. */
+/** An environment with only Node and npm in PATH, and an empty home folder. */
 function withoutCompiler(folder: string): NodeJS.ProcessEnv {
   const programs = join(folder, "programs");
   const home = join(folder, "home");
@@ -118,7 +119,7 @@ function withoutCompiler(folder: string): NodeJS.ProcessEnv {
   return { PATH: programs, HOME: home };
 }
 
-/** What a program prints that imports the client and the kit. */
+/** The output of a program that imports the client and the kit. */
 function imported(folder: string, env: NodeJS.ProcessEnv): string {
   const source = `import { Portico } from "portico/client"; import { serve } from "portico/service";
     console.log(typeof Portico, typeof serve)`;

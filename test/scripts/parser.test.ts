@@ -1,4 +1,5 @@
-// The build takes the parser of the HTTP port from one version of one package, and no other file in its place.
+// The build accepts the parser of the HTTP port only from one version of one package, and refuses
+// any other file.
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
@@ -11,7 +12,7 @@ const { checkParser, parserAsBytes } = (await import(resolve("scripts/parser.mjs
 
 const FILE = "lib/llhttp/llhttp-wasm.js";
 
-/** A copy of the package's files that are looked at. */
+/** Makes a copy of the package's files that the build checks. */
 function copied(t: Test): string {
   const folder = t.testdir();
   mkdirSync(`${folder}/lib/llhttp`, { recursive: true });
@@ -19,7 +20,7 @@ function copied(t: Test): string {
   return folder;
 }
 
-t.test("the installed parser is the expected one, and is named in the record of the build", async (t) => {
+t.test("the installed parser is the expected one, and the build records its version and hash", async (t) => {
   const { undici, sha256 } = checkParser();
   t.equal(undici, JSON.parse(readFileSync("package.json", "utf8")).dependencies.undici, "the very version is pinned");
   t.match(sha256, /^[0-9a-f]{64}$/);
@@ -38,7 +39,7 @@ t.test("another version of the package is refused", async (t) => {
   t.throws(() => checkParser(folder), { message: /undici 7\.30\.3 .* instead of 7\.30\.2/ });
 });
 
-t.test("the parser is bundled as bytes, without a getter for each of them", async (t) => {
+t.test("the parser is bundled as bytes, without a getter for each byte", async (t) => {
   const stdin = { contents: 'export { default } from "undici/lib/llhttp/llhttp-wasm.js"', resolveDir: "." };
   const { outputFiles } = await build({
     ...{ stdin, bundle: true, write: false, format: "esm", platform: "node" },

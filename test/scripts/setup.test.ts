@@ -1,4 +1,5 @@
-// npm start and npm test install what package-lock.json names, once, whoever installed it before.
+// npm start and npm test install the packages of package-lock.json, once. Packages that npm itself
+// has installed count too.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -7,7 +8,7 @@ import t, { type Test } from "tap";
 import { temporaryFolder } from "../support/temporary.js";
 import { killGroup } from "./kill-group.js";
 
-/** Loaded as it is: it runs before anything is compiled. */
+/** Imported as the source, because scripts/setup.mjs runs before anything is compiled. */
 const { isInstalled } = (await import(join(process.cwd(), "scripts/setup.mjs"))) as {
   isInstalled: (folder: string) => boolean;
 };
@@ -22,17 +23,17 @@ const newer = { "node_modules/a": { ...a["node_modules/a"], version: "1.0.1", in
 const rebuilt = { "node_modules/a": { ...a["node_modules/a"], integrity: "sha512-aa" } };
 
 const rows: [what: string, wanted: object, there: object | undefined, installed: boolean][] = [
-  ["what npm ci leaves", { ...a, ...b, ...c }, { ...a, ...b, ...c }, true],
-  ["without an optional package, which is for another system", { ...a, ...b, ...c }, { ...a, ...b }, true],
-  ["from a mirror", a, mirrored, true],
-  ["nothing", a, undefined, false],
-  ["without the packages of development", { ...a, ...b }, a, false],
+  ["the packages that npm ci installs", { ...a, ...b, ...c }, { ...a, ...b, ...c }, true],
+  ["all packages except an optional one for another system", { ...a, ...b, ...c }, { ...a, ...b }, true],
+  ["packages from a mirror", a, mirrored, true],
+  ["no packages", a, undefined, false],
+  ["no development packages", { ...a, ...b }, a, false],
   ["another version", newer, a, false],
-  ["other bytes", rebuilt, a, false],
-  ["a package that is not wanted any more", a, { ...a, ...b }, false],
+  ["another integrity hash", rebuilt, a, false],
+  ["a package that is no longer needed", a, { ...a, ...b }, false],
 ];
 for (const [what, wanted, there, installed] of rows) {
-  t.test(what, async (t) => {
+  t.test(`${what}: ${installed ? "installed" : "not installed"}`, async (t) => {
     const record = there && { node_modules: { ".package-lock.json": lock(there) } };
     const folder = t.testdir({ "package-lock.json": lock({ ...root, ...wanted }), ...record });
     t.equal(isInstalled(folder), installed);
@@ -52,7 +53,11 @@ t.test("packages that npm itself installed count as installed until the lock cha
   t.equal(isInstalled(folder), false);
 });
 
-/** Runs the installation in a folder with this program for npm; `onText` is given what it has printed so far. */
+/**
+ * Runs the installation in a temporary folder, with a program in place of npm.
+ * @param npm the program's source
+ * @param onText receives the output until now, each time it grows
+ */
 async function install(t: Test, npm: string, onText: (text: string, start: ChildProcess, folder: string) => void) {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, "package-lock.json"), lock(a));
@@ -76,18 +81,18 @@ async function install(t: Test, npm: string, onText: (text: string, start: Child
   return { code, output: output.replace(/\(\d+:\d\d\)/g, "(time)") };
 }
 
-t.test("SIGTERM ends the installation too", async (t) => {
+t.test("SIGTERM ends the installation, and the error names the signal", async (t) => {
   const { output } = await install(t, "setInterval(() => {}, 1e6)", (text, start) => {
     if (text.endsWith("\n")) start.kill("SIGTERM");
   });
-  const told = "npm ci failed: it was ended by SIGTERM. Nothing was started.\n";
-  t.equal(output, `Installing dependencies (once): fetching packages (time)\n${told}`);
+  const message = "npm ci failed: it was ended by SIGTERM. Nothing was started.\n";
+  t.equal(output, `Installing dependencies (once): fetching packages (time)\n${message}`);
 });
 
-/** An npm that ends when it is told to. */
+/** A program in place of npm that ends when the file `done` exists. */
 const UNTIL_DONE = 'import { existsSync } from "node:fs"; setInterval(() => existsSync("done") && process.exit(), 20)';
 
-t.test("the installation shows what npm is doing", async (t) => {
+t.test("the installation shows the stage of npm's work", async (t) => {
   const { code, output } = await install(t, UNTIL_DONE, (text, _start, folder) => {
     if (text.includes("setting up")) writeFileSync(join(folder, "done"), "");
     else mkdirSync(join(folder, "node_modules/sqlite3"), { recursive: true });
@@ -97,7 +102,7 @@ t.test("the installation shows what npm is doing", async (t) => {
   t.equal(output, `${stages.map((stage) => `Installing dependencies (once): ${stage} (time)\n`).join("")}installed\n`);
 });
 
-t.test("without a compiler it says what is missing and how to install it", async (t) => {
+t.test("without a compiler the error says what is missing and how to install it", async (t) => {
   const { code, output } = await install(t, 'console.error("gyp ERR! not ok"); process.exit(1)', () => {});
   t.equal(code, 1);
   t.match(output, "gyp ERR! not ok\nnpm ci failed: it ended with 1. Nothing was started.\n");
@@ -111,7 +116,7 @@ t.test("any other failure of npm is shown as it is", async (t) => {
   t.notMatch(output, "Missing");
 });
 
-t.test("on a terminal the progress is one line that changes", async (t) => {
+t.test("on a terminal the progress is one line that is overwritten", async (t) => {
   const { Progress } = (await import(join(process.cwd(), "scripts/progress.mjs"))) as {
     Progress: new (output: object, task: string) => { stage(stage: string): void; end(): void };
   };

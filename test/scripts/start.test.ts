@@ -1,4 +1,4 @@
-// `npm start` passes on the signal that ends it, as a supervisor sends it: to npm's own process.
+// `npm start` forwards the signal that a supervisor sends to npm's process, and the server ends.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import t from "tap";

@@ -1,20 +1,23 @@
-/** Makes bad requests from good ones: for each field, below messages too, values that no service takes. */
+/**
+ * Makes invalid requests from a valid one: for each field, also of nested messages, values that no
+ * service accepts.
+ */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { hasOwnForm } from "../../src/json/types.js";
 
-/** A request with one bad field. */
+/** A request with one invalid field. */
 export interface BadRequest {
-  /** `filter.field` */
+  /** Path of the field from the request, such as `filter.field`. */
   readonly path: string;
-  /** The field's own name in JSON. */
+  /** The JSON name of the field, without its path. */
   readonly name: string;
   readonly what: "wrong type" | "over-long" | "extreme";
   readonly request: object;
 }
 
-/** Fields of messages deeper than this are left out. */
+/** Fields of messages that are nested deeper are left out. */
 const MAX_DEPTH = 3;
-/** Longer than anything that a service keeps. */
+/** Longer than any value that a service stores. */
 const LONG = "x".repeat(1024 ** 2 + 1);
 
 const NUMBERS = new Map<ScalarType, readonly unknown[]>([
@@ -25,7 +28,10 @@ const NUMBERS = new Map<ScalarType, readonly unknown[]>([
   [ScalarType.DOUBLE, [-1, 0, 1.5e308, "NaN", "-Infinity"]],
 ]);
 
-/** Every bad request that the fields of a message give. @param good a request that is right by itself */
+/**
+ * Returns every invalid request that the fields of a message give.
+ * @param good a valid request
+ */
 export function badRequests(type: DescMessage, good: object): BadRequest[] {
   return fieldsBelow(type, good, "", MAX_DEPTH);
 }
@@ -38,7 +44,7 @@ function fieldsBelow(type: DescMessage, good: object, before: string, depth: num
       Object.entries(good).filter(([other]) => !field.oneof?.fields.some(({ jsonName }) => jsonName === other)),
     );
     const withValue = (value: unknown) => ({ ...siblings, [name]: value });
-    const own = ofField(field).map(([what, value]) => ({ path, name, what, request: withValue(value) }));
+    const own = badValuesOf(field).map(([what, value]) => ({ path, name, what, request: withValue(value) }));
     if (field.fieldKind !== "message" || hasOwnForm(field.message) || depth === 0) return own;
     const inner = (good as Readonly<Record<string, object>>)[name] ?? {};
     const below = fieldsBelow(field.message, inner, `${path}.`, depth - 1);
@@ -46,7 +52,7 @@ function fieldsBelow(type: DescMessage, good: object, before: string, depth: num
   });
 }
 
-function ofField(field: DescField): [BadRequest["what"], unknown][] {
+function badValuesOf(field: DescField): [BadRequest["what"], unknown][] {
   if (field.fieldKind === "list" || field.fieldKind === "map") return [["wrong type", 7]];
   if (field.fieldKind === "enum") return [["wrong type", "NONE_OF_THEM"]];
   if (field.fieldKind === "message") return takesAnything(field.message.typeName) ? [] : [["wrong type", 7]];

@@ -1,11 +1,14 @@
-/** Descriptors with a `google.api.http` annotation at each method: POST at `/bound` and the gRPC path, with the message as the body. */
+/**
+ * Descriptors with a `google.api.http` annotation at each method: POST at `/bound` and the gRPC
+ * path, with the message as the body.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { FileDescriptorSetSchema, MethodOptionsSchema } from "@bufbuild/protobuf/wkt";
 import { HttpRule } from "../../src/gen/google/api/http.js";
 
 /** The number of the extension `google.api.http` of google.protobuf.MethodOptions. */
-const HTTP = 72295728;
+const HTTP_EXTENSION = 72295728;
 
 export function withBindings(descriptors: Uint8Array): Buffer {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
@@ -18,7 +21,7 @@ export function withBindings(descriptors: Uint8Array): Buffer {
         method.options ??= create(MethodOptionsSchema);
         method.options.$unknown = [
           ...(method.options.$unknown ?? []),
-          { no: HTTP, wireType: WireType.LengthDelimited, data },
+          { no: HTTP_EXTENSION, wireType: WireType.LengthDelimited, data },
         ];
       }
     }

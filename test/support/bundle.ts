@@ -1,8 +1,11 @@
-/** Bundles programs of the tests, which run as processes of their own and start quickly so. */
+/** Bundles programs that tests run as separate processes, so that they start quickly. */
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/** Bundles a TypeScript program into the folder, which must be inside of the repository. Gives the program's file. */
+/**
+ * Bundles a TypeScript program into the folder, which must be inside the repository.
+ * @returns the path of the bundle
+ */
 export async function bundleInto(folder: string, source: string): Promise<string> {
   const program = join(folder, basename(source).replace(/\.ts$/, ".mjs"));
   await build({
@@ -12,7 +15,7 @@ export async function bundleInto(folder: string, source: string): Promise<string
     platform: "node",
     format: "esm",
     external: ["sqlite3"],
-    // Packages that are CommonJS want these.
+    // CommonJS packages in the bundle use these names.
     banner: {
       js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url); const __dirname = "";',
     },

@@ -1,6 +1,6 @@
 /**
- * A service of the catalogue in this process, called as a gateway calls it: JSON in, JSON out, by an account of a namespace. It
- * keeps what it keeps in a file of SQLite, in a folder of the test.
+ * A service of the catalogue in this process, called as a gateway calls it: JSON in, JSON out, by
+ * an account of a namespace. Its store is a SQLite file in a folder of the test.
  */
 
 import pino from "pino";
@@ -19,20 +19,20 @@ import { temporaryFolder } from "./temporary.js";
 const types = readDescriptors(descriptorsOf());
 const codec = compileCodecs(types);
 
-/** The members of a message as JSON. */
+/** A message as JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read the members that they expect.
 export type Message = any;
 
 export interface CatalogueOptions {
-  /** Where the store is; default a folder of its own. */
+  /** The folder of the store; default a temporary folder. */
   readonly folder?: string;
   /** The URL of the store; default a file in the folder. */
   readonly url?: string;
-  /** Changes the store, such as to take a safeguard out. */
+  /** Wraps the store, for example to remove a safeguard. */
   readonly through?: (store: KeyValueStore) => KeyValueStore;
 }
 
-/** Who calls. */
+/** The caller of a call. */
 export interface As {
   /** Undefined for a call without a token. */
   readonly account?: string | undefined;
@@ -42,13 +42,20 @@ export interface As {
 }
 
 export interface Calls {
-  /** Calls an endpoint, `Get`. @throws {StatusError} (rejects) as the service does; {JsonError} as the gateway does */
+  /**
+   * Calls an endpoint, such as `Get`.
+   * @throws {StatusError} (rejects) the service's error
+   * @throws {JsonError} (rejects) the gateway's error
+   */
   call(endpoint: string, request?: object, as?: As): Promise<Message>;
   stream(endpoint: string, request?: object, as?: As): AsyncGenerator<Message>;
   readonly endpoints: readonly Endpoint[];
 }
 
-/** Serves a service. Calls are made by the account `ada` of the namespace `default` unless they say otherwise. */
+/**
+ * Serves a service until the test ends. The caller is the account `ada` of the namespace
+ * `default`, unless the call names another one.
+ */
 export function serveCatalogue(
   t: Test,
   service: string,
@@ -65,7 +72,7 @@ export function serveCatalogue(
   return calls;
 }
 
-/** The same outside of a test, with a store that services share. */
+/** Like `serveCatalogue`, but outside a test, and with a store that several services share. */
 export function openCatalogue(
   service: string,
   parts: readonly Part[],
@@ -98,7 +105,7 @@ export function openCatalogue(
       const wire = Buffer.from(codec(input).read(Buffer.from(JSON.stringify(request))));
       const response = handler(definition.requestDeserialize(wire), contextOf(endpoint, { signal: end.signal, ...as }));
       const toJson = (message: unknown) => JSON.parse(codec(output).write(definition.responseSerialize(message)));
-      return { answer: response, toJson };
+      return { response, toJson };
     }
     throw new Error(`${service} does not implement ${name}`);
   }
@@ -110,11 +117,11 @@ export function openCatalogue(
       await Promise.allSettled([...streams].map((stream) => stream.return?.()));
     },
     async call(endpoint, request = {}, as = {}) {
-      const { answer: response, toJson } = open(endpoint, request, as);
+      const { response, toJson } = open(endpoint, request, as);
       return toJson(await response);
     },
     async *stream(endpoint, request = {}, as = {}) {
-      const { answer: response, toJson } = open(endpoint, request, as);
+      const { response, toJson } = open(endpoint, request, as);
       const messages: AsyncIterator<unknown> = response[Symbol.asyncIterator]();
       streams.add(messages);
       try {
@@ -150,8 +157,8 @@ function contextOf({ name }: Endpoint, as: As & { readonly signal: AbortSignal }
 }
 
 /**
- * The safeguard of racing calls taken out: commits do not look whether what they replace is what was read, and add to what was
- * read before.
+ * Removes the safeguard against concurrent calls: a commit does not check that the value that it
+ * replaces is the value that was read, and adds to the value that was read.
  */
 export function withoutConditions(store: KeyValueStore): KeyValueStore {
   const unguarded = async (write: StoredWrite): Promise<StoredWrite> => {
@@ -163,7 +170,7 @@ export function withoutConditions(store: KeyValueStore): KeyValueStore {
   return overriding(store, { commit: async (writes) => store.commit(await Promise.all(writes.map(unguarded))) });
 }
 
-/** A store with other methods in place of some of its own. */
+/** A store in which some methods are replaced. */
 export function overriding(store: KeyValueStore, methods: Partial<KeyValueStore>): KeyValueStore {
   return {
     name: store.name,

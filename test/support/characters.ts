@@ -1,7 +1,10 @@
-/** Characters for fast-check's strings. Its own unit "binary" takes a second to set up, in each process that uses it. */
+/**
+ * Characters for fast-check's strings. The unit "binary" of fast-check takes a second to set up in
+ * each process.
+ */
 import fc from "fast-check";
 
-/** Any code point, of which a JavaScript string may hold it alone: no half of a surrogate pair. */
+/** Any code point except surrogates, which are not valid alone in a string. */
 export const anyCharacter = fc
   .oneof(
     fc.integer({ min: 0, max: 0x7f }),

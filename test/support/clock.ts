@@ -1,7 +1,10 @@
-/** A clock in the hands of a test. */
+/** A clock that a test controls. */
 import type { Test } from "tap";
 
-/** Has a clock (`Date`, which may be set, or `performance`, which nobody sets) show what `now` says, until the test ends. */
+/**
+ * Replaces a clock until the test ends: it then shows what `now` returns.
+ * @param clock `Date`, which an administrator may set, or `performance`, which is never set
+ */
 export function replaceClock(t: Pick<Test, "teardown">, clock: { now(): number }, now: () => number): void {
   const original = clock.now;
   clock.now = now;
@@ -10,7 +13,10 @@ export function replaceClock(t: Pick<Test, "teardown">, clock: { now(): number }
   });
 }
 
-/** Sets the wall clock by so many milliseconds, forward or back, until the test ends. */
+/**
+ * Sets the wall clock forward, or back, until the test ends.
+ * @param by in milliseconds
+ */
 export function setWallClock(t: Pick<Test, "teardown">, by: number): void {
   const original = Date.now;
   replaceClock(t, Date, () => original() + by);

@@ -1,15 +1,15 @@
-/** A proxy of TCP that cuts connections, and what is on its way in them. */
+/** A TCP proxy that cuts connections, and the bytes in transit with them. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { Test } from "tap";
 
 export class CuttingProxy {
   readonly port: number;
-  /** The port of loopback to which new connections go. */
+  /** The port on loopback to which new connections go. */
   target: number;
-  /** What becomes of the bytes that the server answers. */
+  /** Whether the bytes that the server sends reach the client, or are discarded. */
   responses: "pass" | "vanish" = "pass";
-  /** Bytes of answers that did. */
+  /** The number of bytes from the server that were discarded. */
   vanished = 0;
   readonly #connections: Set<Socket>;
 
@@ -46,7 +46,7 @@ export class CuttingProxy {
     return proxy;
   }
 
-  /** Cuts every connection. */
+  /** Resets every connection. */
   cut(): void {
     for (const client of this.#connections) client.resetAndDestroy();
   }

@@ -1,4 +1,4 @@
-/** A promise, and the functions that settle it: what a test waits for, fulfilled from elsewhere. */
+/** A promise with the functions that settle it: a test waits for it, and other code settles it. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;

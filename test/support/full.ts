@@ -1,2 +1,5 @@
-/** Whether tests run at full length, as `npm run test:full` has them do; else explorations are cut to a sample. */
+/**
+ * Whether tests run at full length, as in `npm run test:full`. Otherwise explorations run only a
+ * sample.
+ */
 export const FULL = process.env.TEST_FULL === "1";

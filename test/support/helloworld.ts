@@ -1,4 +1,4 @@
-/** The service `helloworld` with its code loaded, for tests that compose a process of their own. */
+/** The service `helloworld` with its code loaded, for tests that compose their own process. */
 import pino from "pino";
 import { parts } from "../../services/helloworld/helloworld.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";

@@ -12,7 +12,7 @@ export const HTTP_VERSIONS: readonly HttpVersion[] = ["HTTP/1.1", "HTTP/2"];
 export interface Sent {
   readonly method?: string | undefined;
   readonly path?: string | undefined;
-  /** In lower case; `host` is "x" where there is none. */
+  /** Names in lower case. The default of `host` is "x". */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array | undefined;
 }
@@ -23,25 +23,28 @@ export interface Received {
   readonly body: string;
 }
 
-/** A request under way. */
+/** A request in progress. */
 export interface Open {
-  /** Resolves with the status and the headers when the response begins; rejects where it does not. */
+  /** Resolves with the status and the headers of the response; rejects if there is no response. */
   readonly head: Promise<Omit<Received, "body">>;
-  /** Writes a part of the body. @returns false where the server takes no more for now */
+  /**
+   * Writes a chunk of the body.
+   * @returns false if the server accepts no more for now
+   */
   write(chunk: string | Uint8Array): boolean;
   end(): void;
   /** Calls the listener each time the server says "100 Continue". */
   onContinue(listener: () => void): void;
-  /** The body of the response. It fails where it is cut off. */
+  /** The body of the response. Reading it fails if the response is cut off. */
   readonly response: Promise<Readable>;
-  /** Goes away: resets the stream, or closes the connection. */
+  /** Disconnects: resets the stream (HTTP/2), or closes the connection (HTTP/1.1). */
   leave(): void;
 }
 
 export interface Client {
-  /** Opens a request, whose body is then written unless it has none. */
+  /** Opens a request. Unless it has no body, the caller writes the body next. */
   open(sent: Omit<Sent, "body">, hasBody?: boolean): Open;
-  /** Sends a request, and waits for all of its response. */
+  /** Sends a request, and waits for the whole response. */
   send(sent: Sent): Promise<Received>;
 }
 

@@ -1,18 +1,25 @@
 /**
- * Data folders that an authority has set up already. A first start hashes the administrator's password, and each login
- * hashes it again, which takes a third of a second of processor time; in these folders the hash is a cheap one.
+ * Data folders that an authority has already set up. The first start hashes the administrator's
+ * password, and each login hashes it again. This takes a third of a second of processor time, so
+ * these folders have a cheap hash.
  */
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CHEAP } from "./passwords.js";
 
-/** The administrator's in each of these folders, also in the file `admin-password`. A shell takes it as one word. */
+/**
+ * The administrator's password in each of these folders, also in the file `admin-password`. A shell
+ * reads it as one word.
+ */
 export const ADMIN_PASSWORD = "correct-horse-battery";
 
-/** Of this run of the tests alone: scripts/test.mjs makes and removes it. */
+/** A folder for this run of the tests only: scripts/test.mjs makes and removes it. */
 const RUN_FOLDER = process.env.TEST_RUN_FOLDER ?? ".tap";
 
-/** Sets up the folder as the first start of `portico server` does. Gives the folder. */
+/**
+ * Sets up the folder as the first start of `portico server` does.
+ * @returns the folder
+ */
 export async function installation(folder: string): Promise<string> {
   const prepared = join(RUN_FOLDER, "installation");
   if (!existsSync(prepared)) await prepare(prepared);
@@ -44,6 +51,6 @@ async function prepare(prepared: string): Promise<void> {
   try {
     renameSync(draft, prepared);
   } catch {
-    rmSync(draft, { recursive: true }); // Another test file was first.
+    rmSync(draft, { recursive: true }); // Another test file has made the template already.
   }
 }

@@ -1,18 +1,21 @@
-/** A store in memory, gone when it is closed. It keeps the contract that the engines keep whose entries survive a crash. */
+/**
+ * A store in memory. Its entries are lost when it is closed; in all else it keeps the contract of
+ * the durable engines.
+ */
 import { randomUUID } from "node:crypto";
 import { decideCommits } from "../../src/store/commit-writes.js";
 import { type KeyRange, type KeyValueStore, MAX_TOTAL_BYTES, type StoredEntry } from "../../src/store/store.js";
 
 interface MemoryStoreOptions {
-  /** Whether several authorities at once may use it, as on a server. */
+  /** Whether several authorities may use it at the same time, like a database server. */
   readonly mayBeStale?: boolean;
-  /** What the server's clock says; without it, the store has none. */
+  /** Returns the time of the server's clock. Without it, the store has no clock. */
   readonly time?: () => number;
 }
 
 export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions = {}): KeyValueStore {
   const entries = new Map<string, StoredEntry>();
-  /** All keys, in order. */
+  /** All keys, sorted. */
   const sorted: string[] = [];
   let isLess = isLessOfAscii;
   const listeners = new Set<{ readonly collection: string; readonly listener: () => void }>();
@@ -89,7 +92,7 @@ function pageOf(sorted: StoredEntry[], { from, afterFrom, limit, reverse }: KeyR
   return { entries: end === -1 ? all : all.slice(0, end), more: end !== -1 };
 }
 
-/** The place of the first key that is not less than this one. */
+/** The index of the first key that is not less than this one. */
 function placeOf(sorted: readonly string[], key: string, isLess: (a: string, b: string) => boolean): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -104,7 +107,7 @@ function isLessOfAscii(a: string, b: string): boolean {
   return a < b;
 }
 
-/** By the bytes of UTF-8. */
+/** Compares the UTF-8 bytes. */
 function isLessOfAny(a: string, b: string): boolean {
   return Buffer.compare(Buffer.from(a), Buffer.from(b)) < 0;
 }

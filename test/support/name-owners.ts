@@ -1,4 +1,4 @@
-/** Owners of gRPC names in memory, for a registry without an authority. */
+/** Owners of gRPC names, in memory, for a registry without an authority. */
 import { GrpcNames } from "../../services/auth/log/state/grpc-names.js";
 import type { NameOwners, OwnersListener } from "../../services/registry/name-owners.js";
 

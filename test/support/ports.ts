@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to those who ask for any (Linux: from 32768, others from 49152). */
+/** Below the ports that systems choose for port 0 (Linux: from 32768, others from 49152). */
 const FIRST = 12_000;
 const LAST = 32_000;
 
 /**
- * A port of 127.0.0.1 where nobody listens. It is none that the system gives out by itself, so no other test gets it
- * between this call and the use of the port.
+ * Returns a free port of 127.0.0.1. It is outside the range from which the system chooses ports, so
+ * no other test gets it between this call and the use of the port.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

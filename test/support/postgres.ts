@@ -1,8 +1,10 @@
 /**
- * Real servers of Postgres for tests: each in a folder of its own, on a free port of loopback, ended and removed with its
- * test. The role `portico` owns the database `portico` and needs its password; the superuser comes by the unix socket.
+ * Real Postgres servers for tests. Each has its own folder and a free port on loopback, and is
+ * stopped and removed with its test. The role `portico` owns the database `portico` and needs its
+ * password; the superuser connects through the unix socket.
  *
- * A server does not wait for the disk (`fsync = off`), which only a crash of the machine can show; `settings` turn it on.
+ * A server does not wait for the disk (`fsync = off`), which matters only if the whole machine
+ * crashes; `settings` can turn it on.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -25,15 +27,15 @@ import type { Certified } from "../http2/certificates.js";
 import { freePort } from "./ports.js";
 import { inTime, MAX_WAIT, until } from "./until.js";
 
-/** Of the role `portico`. No output may have it. */
+/** The password of the role `portico`. No output may contain it. */
 export const PASSWORD = "secret-of-portico";
-/** Debian keeps a version's programs here; other systems have them in the path. */
+/** The folder where Debian installs a version's programs; other systems have them in PATH. */
 const DEBIAN = "/usr/lib/postgresql";
 const IS_ROOT = process.getuid?.() === 0;
 
 const programs = findPrograms();
 
-/** Why there is no Postgres to test with: for `skip`, which takes `false` as a reason to run. */
+/** Why there is no Postgres to test with; `false` if there is one. For tap's `skip`. */
 export const noPostgres: string | false = reasonToSkip();
 
 function findPrograms(): string | undefined {
@@ -48,13 +50,16 @@ function reasonToSkip(): string | false {
   return false;
 }
 
-/** The user that servers run as, where the tests run as root: Postgres refuses to. */
+/** The user that servers run as if the tests run as root: Postgres refuses to run as root. */
 function postgresUser(): { readonly uid: number; readonly gid: number } | undefined {
   const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync("/etc/passwd", "utf8")) ?? [];
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) };
 }
 
-/** A program of Postgres and its arguments as a command, behind what stands before it. It is killed when this process is. */
+/**
+ * The command that runs a program of Postgres. It is killed when this process ends.
+ * @param before a command that runs the program elsewhere, such as `ip netns exec edge`
+ */
 function command(program: string, args: readonly string[], before: readonly string[] = []): [string, string[]] {
   const user = IS_ROOT ? ["--reuid=postgres", "--regid=postgres", "--clear-groups"] : [];
   const [first = "", ...rest] = [...before, "setpriv", ...user, "--pdeathsig=KILL", join(programs ?? "", program)];
@@ -66,7 +71,7 @@ function run(program: string, args: readonly string[], input = ""): void {
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${stderr}`);
 }
 
-/** A folder of the user that servers run as. */
+/** Makes a folder that belongs to the user that servers run as. */
 function makeFolder(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
   const user = IS_ROOT ? postgresUser() : undefined;
@@ -74,7 +79,7 @@ function makeFolder(prefix: string): string {
   return folder;
 }
 
-/** A file of the user that servers run as, which Postgres requires of a key. */
+/** Writes a file that only the servers' user may read: Postgres requires this for a key. */
 function writePrivate(file: string, content: Buffer): void {
   writeFileSync(file, content, { mode: 0o600 });
   const user = IS_ROOT ? postgresUser() : undefined;
@@ -86,13 +91,15 @@ const SETUP = `CREATE ROLE portico LOGIN PASSWORD '${PASSWORD}';
 CREATE DATABASE portico OWNER portico;
 
 `;
-/** By the unix socket nobody is asked for a password; by the network all are, but for standbys. */
-const CLIENTS = `local all,replication all trust
+/**
+ * The unix socket and replication need no password. All other connections by the network need one.
+ */
+const HBA_RULES = `local all,replication all trust
 host replication all 127.0.0.1/32 trust
 host all all 127.0.0.1/32 scram-sha-256
 `;
 
-/** A cluster to copy, made once a machine. Its path names what it was made with. */
+/** A cluster to copy, made once per machine. Its path names the version and the user. */
 function template(): string {
   const version = (programs ?? "").replace(/\D+/g, "") || "0";
   const folder = join(tmpdir(), `portico-postgres-${version}-${userInfo().username}-1`);
@@ -101,21 +108,21 @@ function template(): string {
   const locale = ["--encoding=UTF8", "--locale=C.UTF-8", "--username=postgres", "--auth=trust"];
   run("initdb", ["--pgdata", draft, ...locale, "--no-sync", "--wal-segsize=1"]);
   run("postgres", ["--single", "-j", "-D", draft, "postgres"], SETUP);
-  writeFileSync(join(draft, "pg_hba.conf"), CLIENTS);
+  writeFileSync(join(draft, "pg_hba.conf"), HBA_RULES);
   try {
     renameSync(draft, folder);
   } catch {
-    rmSync(draft, { recursive: true }); // Another test was first.
+    rmSync(draft, { recursive: true }); // Another test has made it already.
   }
   return folder;
 }
 
-/** Of a statement of the test's own, in milliseconds. */
-const TIMES = { connectionTimeoutMillis: MAX_WAIT, query_timeout: MAX_WAIT };
+/** The time limits of a statement that the test itself runs, in milliseconds. */
+const TIME_LIMITS = { connectionTimeoutMillis: MAX_WAIT, query_timeout: MAX_WAIT };
 
 const LOOPBACK = { host: "127.0.0.1", before: [] };
 
-/** Settings of every server: small, and quick to start and stop. */
+/** Settings of every server, for a small one that starts and stops quickly. */
 const SETTINGS = {
   fsync: "off",
   shared_buffers: "8MB",
@@ -125,26 +132,32 @@ const SETTINGS = {
   log_line_prefix: "%p ",
 } as const;
 
-/** What distinguishes a server from others. */
+/** How a server differs from the default. */
 export interface PostgresOptions {
   /** Settings of postgresql.conf, such as `{ fsync: "on" }`. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Takes TLS connections with this certificate, and refuses others but by the unix socket. */
+  /** Accepts only TLS connections, with this certificate, except through the unix socket. */
   readonly certificate?: Certified;
-  /** The folder that holds the cluster, which must be empty and of the user `postgres`, such as a small disk. */
+  /**
+   * The folder for the cluster, such as a small disk. It must be empty and belong to the user
+   * `postgres`.
+   */
   readonly folder?: string;
-  /** The machine that it runs on, and the address at which others reach it; else this one and loopback. */
+  /**
+   * The address at which others reach the server, and the command that runs it there; default
+   * loopback, on this machine.
+   */
   readonly machine?: { readonly host: string; readonly before: readonly string[] };
 }
 
-/** What a server ends with: a test, for instance. */
+/** The scope of a server, such as a test: the server ends with it. */
 type Owner = Pick<Test, "teardown">;
 
-/** Starts a server. It ends with the test. */
+/** Starts a server, which is stopped when the test ends. */
 export async function startPostgres(t: Owner, options: PostgresOptions = {}): Promise<PostgresServer> {
   const folder = options.folder ?? makeFolder("portico-pg-");
   const data = join(folder, "data");
-  // As `cp -a`: with the owner, which cpSync does not keep.
+  // `cp -a` keeps the owner; cpSync does not.
   const { status, stderr } = spawnSync("cp", ["-a", template(), data], { encoding: "utf8" });
   if (status !== 0) throw new Error(`the cluster could not be copied: ${stderr}`);
   const settings: Record<string, string> = { ...SETTINGS, ...options.settings };
@@ -152,7 +165,7 @@ export async function startPostgres(t: Owner, options: PostgresOptions = {}): Pr
     writePrivate(join(data, "server.crt"), options.certificate.cert);
     writePrivate(join(data, "server.key"), options.certificate.key);
     settings.ssl = "on";
-    writeFileSync(join(data, "pg_hba.conf"), CLIENTS.replace("host all", "hostssl all"));
+    writeFileSync(join(data, "pg_hba.conf"), HBA_RULES.replace("host all", "hostssl all"));
   }
   if (options.machine !== undefined) {
     appendFileSync(join(data, "pg_hba.conf"), "host all all samenet scram-sha-256\n");
@@ -175,7 +188,7 @@ async function serve(
   return server;
 }
 
-/** A running server, and what may happen to it. */
+/** A running server, and the failures that a test can cause. */
 export class PostgresServer {
   readonly port: number;
   readonly #folder: string;
@@ -199,17 +212,23 @@ export class PostgresServer {
     this.#t = t;
   }
 
-  /** The URL of a database, as PORTICO_STORE takes it. `through` is another port, such as a proxy's. */
+  /**
+   * The URL of a database, for PORTICO_STORE.
+   * @param options.through another port, such as a proxy's
+   */
   url(database = "portico", { through = this.port, query = "" } = {}): string {
     return `postgres://portico:${PASSWORD}@${this.#machine.host}:${through}/${database}${query}`;
   }
 
-  /** What it wrote to its log so far. */
+  /** The text that the server has written to its log until now. */
   get log(): string {
     return this.#log;
   }
 
-  /** Makes an empty database that the role `portico` owns, and gives its name. */
+  /**
+   * Makes an empty database that the role `portico` owns.
+   * @returns its name
+   */
   async createDatabase(): Promise<string> {
     const name = `test_${this.#databases++}`;
     await this.query(`CREATE DATABASE ${name} OWNER portico`);
@@ -226,7 +245,10 @@ export class PostgresServer {
     }
   }
 
-  /** Runs a statement as the superuser in a transaction that stays open, with the locks that it has. @returns commits it */
+  /**
+   * Runs a statement as the superuser in a transaction that stays open and keeps its locks.
+   * @returns a function that commits the transaction
+   */
   async hold(text: string, database = "portico"): Promise<() => Promise<void>> {
     const client = await this.#connect(database);
     await client.query(`BEGIN; ${text}`);
@@ -238,14 +260,14 @@ export class PostgresServer {
 
   async #connect(database: string): Promise<pg.Client> {
     const { host, port } = { host: this.#folder, port: this.port };
-    const client = new pg.Client({ host, port, user: "postgres", database, ...TIMES });
-    // What ends the server ends the connection too.
+    const client = new pg.Client({ host, port, user: "postgres", database, ...TIME_LIMITS });
+    // When the server stops, it ends this connection too.
     client.on("error", () => undefined);
     await client.connect();
     return client;
   }
 
-  /** Starts it, and waits until it takes connections. */
+  /** Starts the server, and waits until it accepts connections. */
   async start(): Promise<void> {
     const addresses = {
       port: `${this.port}`,
@@ -268,7 +290,7 @@ export class PostgresServer {
     if (child.exitCode !== null) throw new Error(`Postgres did not start: ${started}`);
   }
 
-  /** Stops it as an operator does: connections are ended, what was committed is kept. */
+  /** Stops the server as an operator does: connections are ended, and committed data is kept. */
   async stop(): Promise<void> {
     if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
@@ -281,7 +303,7 @@ export class PostgresServer {
     await this.start();
   }
 
-  /** Kills all its processes at once. */
+  /** Kills all processes of the server at once. */
   async kill(): Promise<void> {
     if (!this.runs()) return;
     const ended = once(this.#child!, "exit");
@@ -290,7 +312,10 @@ export class PostgresServer {
     await until(() => !processes.some((pid) => existsSync(`/proc/${pid}`)));
   }
 
-  /** Stops all its processes where they are, as a machine that hangs: connections stay, and nothing is answered. */
+  /**
+   * Pauses all processes of the server, like a computer that hangs: connections stay open, and no
+   * request gets a response.
+   */
   pause(): void {
     this.#signal("SIGSTOP");
   }
@@ -299,7 +324,7 @@ export class PostgresServer {
     this.#signal("SIGCONT");
   }
 
-  /** Changes settings while it runs. */
+  /** Changes settings of the running server. */
   async set(settings: Readonly<Record<string, string>>): Promise<void> {
     for (const [name, value] of Object.entries(settings)) await this.query(`ALTER SYSTEM SET ${name} = '${value}'`);
     await this.query("SELECT pg_reload_conf()");
@@ -308,7 +333,7 @@ export class PostgresServer {
     }
   }
 
-  /** Starts a standby of this server, and waits until it receives what is committed here. */
+  /** Starts a standby of this server, and waits until it receives this server's commits. */
   async standby(): Promise<PostgresServer> {
     const folder = makeFolder("portico-pg-");
     const data = join(folder, "data");
@@ -324,17 +349,21 @@ export class PostgresServer {
     return standby;
   }
 
-  /** Makes a standby a primary. */
+  /** Promotes a standby to primary. */
   async promote(): Promise<void> {
     await this.query("SELECT pg_promote()");
   }
 
-  /** Whether its first process runs. */
+  /** Whether the server's main process runs. */
   runs(): boolean {
     return this.#child?.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Signals every process of the server, and gives them. Each is in a session of its own, so they are found by their parent. */
+  /**
+   * Sends a signal to every process of the server. Each process has its own session, so they are
+   * found by their parent.
+   * @returns the IDs of the processes
+   */
   #signal(signal: NodeJS.Signals): number[] {
     const { pid } = this.#child ?? {};
     const processes = pid === undefined ? [] : [pid, ...childrenOf(pid)];
@@ -354,11 +383,11 @@ function childrenOf(parent: number): number[] {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
     try {
-      // After the name of the program, which may have spaces: its state and its parent.
+      // Behind the program's name, which may contain spaces, are its state and its parent.
       const [, ppid] = /.*\) \S (\d+)/s.exec(readFileSync(`/proc/${name}/stat`, "utf8")) ?? [];
       if (Number(ppid) === parent) children.push(Number(name));
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return children;

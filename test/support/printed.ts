@@ -1,18 +1,24 @@
-/** What a program prints, as a person follows it: each text is awaited after the one before. */
+/** Waits for the output of a program, in order, as a person reads it. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 
-/** How long something may take to be printed, in milliseconds: the type checker has a low priority, and waits for all others. */
+/**
+ * The maximum wait for a text, in milliseconds: the type checker has a low priority, and waits for
+ * all other processes.
+ */
 const PRINT_MS = 150_000;
 
 export interface Printed {
-  /** Resolves with what it prints next that fits, after all that was awaited before. */
+  /** Resolves with the next match in the output, after the previous match. */
   prints(pattern: RegExp): Promise<RegExpExecArray>;
-  /** All that it has printed. */
+  /** Returns the whole output until now. */
   readonly output: () => string;
 }
 
-/** @param child whose stdout and stderr are pipes; `name` is the program's, for errors. */
+/**
+ * @param child a process with pipes as stdout and stderr
+ * @param name the program's name, for error messages
+ */
 export function printedBy(child: ChildProcess, name: string): Printed {
   const streams = [child.stdout!, child.stderr!];
   let output = "";

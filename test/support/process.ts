@@ -1,4 +1,4 @@
-/** Runs the built program, as a person would, on free ports and in a folder of its own. */
+/** Runs the built program as a user would, on free ports and in its own folder. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -7,29 +7,37 @@ import { inTime, until } from "./until.js";
 
 const PROGRAM = resolve("dist/portico.js");
 const START_TIME = 60_000;
-/** Longer than any drain that a test waits for, in milliseconds. */
+/** Longer than any drain in the tests, in milliseconds. */
 const STOP_TIME = 60_000;
-/** No balancer is there to be given notice. */
+/** No load balancer needs time to notice that the process stops. */
 const QUICK_STOP = { PORTICO_DRAIN_NOTICE: "0s" };
 
 export interface Portico {
-  /** What it printed on stdout so far. */
+  /** The text printed on stdout until now. */
   readonly output: () => string;
   readonly errors: () => string;
-  /** What stands behind a word of the banner, such as `HTTP` or `gRPC`. */
+  /** The address that the banner prints for a word, such as `HTTP` or `gRPC`. */
   address(word: string): string;
   readonly child: ChildProcess;
-  /** Sends SIGTERM (or another signal) and gives the exit code. */
+  /**
+   * Sends SIGTERM (or another signal).
+   * @returns the exit code
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Another build of the program, and the command that runs it elsewhere, such as `ip netns exec edge`. */
+/**
+ * Another build of the program, and a command that runs it elsewhere, such as `ip netns exec edge`.
+ */
 export interface Launch {
   readonly program?: string;
   readonly before?: readonly string[];
 }
 
-/** Runs a role, in this folder or another one, and waits until it says that it is ready. `flags` are for Node. */
+/**
+ * Runs a role, in this folder or another one, and waits until it prints that it is ready.
+ * @param flags flags of Node
+ */
 export async function start(
   role: readonly string[],
   env: Record<string, string>,
@@ -70,7 +78,7 @@ export async function start(
   async function ready(process: ChildProcess, printed: () => string): Promise<void> {
     const late = AbortSignal.timeout(START_TIME);
     let ended = false;
-    // Not "exit": by then not all that it printed has been read.
+    // Not "exit": at that event, some of the output has not been read yet.
     process.once("close", () => {
       ended = true;
     });
@@ -87,7 +95,10 @@ export async function start(
   }
 }
 
-/** Runs a role that must refuse to start; gives its exit code and what it printed. */
+/**
+ * Runs a role that must refuse to start.
+ * @returns its exit code and its output
+ */
 export async function refused(role: readonly string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [PROGRAM, ...role], {
     env: { PATH: process.env.PATH, HOME: env.PORTICO_DATA, ...env },
@@ -105,7 +116,7 @@ export async function refused(role: readonly string[], env: Record<string, strin
   return { code: code as number | null, output };
 }
 
-/** The answer of a JSON endpoint. */
+/** Calls a JSON endpoint and returns the response. */
 export async function call(url: string, body?: unknown, headers: Record<string, string> = {}) {
   const response = await fetch(url, {
     ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
@@ -115,13 +126,20 @@ export async function call(url: string, body?: unknown, headers: Record<string, 
   return { status: response.status, headers: response.headers, body: await response.json() };
 }
 
-/** Logs the administrator in, with the password in the data folder, and gives the header that carries the token. */
+/**
+ * Logs the administrator in, with the password from the data folder.
+ * @returns the header that carries the token
+ */
 export function administrator(http: string, data: string): Promise<{ authorization: string }> {
-  // On a busy machine a guard may be without a lease for a moment.
+  // On a busy computer a guard may be without a lease for a moment.
   return login(http, readFileSync(join(data, "admin-password"), "utf8").trim(), [503]);
 }
 
-/** The same with a password. @param retried the statuses that are asked again */
+/**
+ * Logs the administrator in.
+ * @param retried the statuses after which the login is tried again
+ * @returns the header that carries the token
+ */
 export async function login(http: string, password: string, retried: readonly number[]) {
   for (const late = AbortSignal.timeout(START_TIME); ; ) {
     const { status, body } = await call(`${http}/auth/login`, { account: "admin", password });
@@ -131,7 +149,10 @@ export async function login(http: string, password: string, retried: readonly nu
   }
 }
 
-/** Asks until the answer has the status. @throws {Error} where it never has, with the last answer */
+/**
+ * Repeats a call until the response has the status.
+ * @throws {Error} if it never has, with the last response
+ */
 export async function answered(ask: () => ReturnType<typeof call>, status: number): Promise<void> {
   let last: unknown;
   const isSo = async (): Promise<boolean> => {

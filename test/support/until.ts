@@ -1,27 +1,30 @@
-/** Waiting with a bound: a test that waits in vain fails, and says for what. */
+/** Waits with a time limit: a test that waits too long fails, and names what it waited for. */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How long a wait may take, in milliseconds: ten times what a busy machine needs. */
+/** The maximum wait, in milliseconds: ten times what a busy computer needs. */
 export const MAX_WAIT = 30_000;
-/** Characters of a condition's source in a message. */
+/** The maximum number of characters of a condition's source in an error message. */
 const MAX_SOURCE = 200;
 
 interface Options {
-  /** What is waited for, and what there is instead. Else the condition's source says it. */
+  /**
+   * Describes the awaited state and the actual one, for the error message; default the condition's
+   * source.
+   */
   readonly what?: () => string;
-  /** In milliseconds. */
+  /** The time limit, in milliseconds. */
   readonly within?: number;
 }
 
 /**
- * Waits until a condition holds. Between two looks it leaves the processor to others.
- * @throws {Error} where it does not hold in time, with the caller's stack.
+ * Waits until a condition is true. Between two checks it yields to other tasks.
+ * @throws {Error} if it is not true in time, with the caller's stack
  */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
   { what = () => sourceOf(isSo), within = MAX_WAIT }: Options = {},
 ): Promise<void> {
-  const late = new Error(); // Made here for its stack: after a wait it would not name the caller.
+  const late = new Error(); // Made before the wait, because a later stack would not name the caller.
   const end = performance.now() + within;
   for (;;) {
     const left = end - performance.now();
@@ -33,9 +36,9 @@ export async function until(
 }
 
 /**
- * What the promise resolves to.
- * @param what what is waited for
- * @throws {Error} where it has not settled in time, with the caller's stack.
+ * Returns what the promise resolves to.
+ * @param what describes the awaited event, for the error message
+ * @throws {Error} if the promise does not settle in time, with the caller's stack
  */
 export async function inTime<T>(promise: Promise<T>, what: string | (() => string), within = MAX_WAIT): Promise<T> {
   const late = new Error();

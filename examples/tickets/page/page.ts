@@ -1,19 +1,23 @@
-// The page of the help desk: shows the tickets live, by the client that `portico client tickets` writes.
+// The page of the help desk. It shows the tickets live, using the client that `portico client
+// tickets` writes.
 import { Portico as Services } from "portico/client";
 import { Portico, PorticoError, type Ticket } from "./tickets.js";
 
-/** Where the gateway is; where the page does not say, at the page's own origin. */
+/** The address of the gateway. Default: the page's own origin. */
 const url = document.body.dataset.portico;
 /** The elements of the list, by the numbers of their tickets. */
 const shown = new Map<number, HTMLLIElement>();
-/** Has the token of the account that is signed in. The token is in memory only, so a reload signs out. */
+/**
+ * A client with the token of the signed-in account. The token is in memory only, so a reload signs
+ * out.
+ */
 let portico: Portico;
 
 function find(id: string): HTMLElement {
   return document.getElementById(id)!;
 }
 
-/** Runs what a person asked for, and shows what went wrong. */
+/** Runs an action of the user, and shows its error if it fails. */
 async function attempt(action: () => Promise<unknown>): Promise<void> {
   find("error").textContent = "";
   await action().catch((error: Error) => {
@@ -41,7 +45,7 @@ onSubmit("sign-in", async ({ account = "", password = "" }) => {
 
 onSubmit("new-ticket", ({ title = "" }) => portico.tickets.create({ title }));
 
-/** Shows each ticket as it is and as it changes, until the account may not see them any more. */
+/** Shows all tickets, and then each change, until the account may not see them any more. */
 async function watch(): Promise<void> {
   for (;;) {
     try {
@@ -52,7 +56,7 @@ async function watch(): Promise<void> {
         throw error;
       }
     }
-    // The connection was lost, or the service is starting again.
+    // The connection was lost, or the service is restarting.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
   }
 }

@@ -9,7 +9,7 @@ import t from "tap";
 import { FULL } from "../../support/full.js";
 import { bundleWriter, readStore } from "./writers.js";
 
-const ROUNDS = FULL ? 200 : 60;
+const ROUNDS = FULL ? 200 : 40;
 const LANES = 2;
 /** Maximum time from the first acknowledgement to the kill, in milliseconds. */
 const LONGEST = 60;
