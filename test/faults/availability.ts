@@ -1,4 +1,4 @@
-/** Faults under which calls go on, or come back by themselves. */
+/** Faults during which calls continue, or after which they succeed again without help. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { failed, Load, type Sample } from "./load.js";
 
 const LEASE = 2_000;
 const SHORT = `${LEASE / 1_000}s`;
-/** The setting's default. */
+/** The default of PORTICO_LEASE. */
 const USUAL = "5s";
 
 interface Calm {
@@ -21,7 +21,7 @@ interface Calm {
   readonly admin: Administrator;
 }
 
-/** Calls through a gateway while something happens; then until calls are granted again. */
+/** Calls through a gateway while `happen` runs, and afterwards until calls are granted again. */
 async function calling(
   cluster: Cluster,
   happen: (calm: Calm) => Promise<void>,
@@ -101,7 +101,7 @@ const away: Fault = {
     }),
 };
 
-/** Tries to change something; it must be refused, not hang or be taken for done. */
+/** Makes a change that must be refused. It must neither hang nor be reported as done. */
 async function refusedChange(admin: Administrator): Promise<void> {
   const status = await admin.createRule("while-it-fails");
   if (status !== 503) throw new Error(`a change that cannot be written was answered by ${status}`);

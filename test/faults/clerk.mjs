@@ -1,4 +1,7 @@
-// A foreign service whose calls wait for a lock, each for 4 ms, also those whose callers have gone: node test/faults/clerk.mjs 127.0.0.1:0
+// An external service. A lock makes its calls wait for each other, 4 ms each, also when their
+// callers have left.
+//
+//     node test/faults/clerk.mjs 127.0.0.1:0
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";

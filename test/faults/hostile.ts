@@ -1,8 +1,10 @@
-// What hostile connections cost a process: 1, 150 and 10,000 of them, each from an address of its own, over HTTP and gRPC.
-// Runs the built program and prints rows of Markdown for docs/faults.md. Needs Linux (/proc, 127.0.0.0/8) and 20,000 open
-// files (`ulimit -n`); with fewer it has fewer connections, and says how many.
+// Measures what hostile connections cost a process: 1, 150 and 10,000 of them, each from its own
+// address, over HTTP and gRPC. Runs the built program, and prints rows of Markdown for
+// docs/faults.md. Needs Linux (/proc, 127.0.0.0/8) and 20,000 open files (`ulimit -n`). With fewer
+// files it opens fewer connections, and prints how many.
 //
-//     node --import=tsx test/faults/hostile.ts [--program dist/portico.js] [--only "answers not read"] [--counts 1,150]
+//     node --import=tsx test/faults/hostile.ts [--program dist/portico.js] [--counts 1,150] \
+//         [--only "answers not read"]
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,7 +35,10 @@ const ATTACKS: readonly { readonly name: string; readonly port: "HTTP" | "gRPC";
   { name: "half a header block", port: "gRPC", does: "send 60 kB of a header block and no end" },
 ];
 
-/** An attack is watched for so long, or until it has cost as much as this machine is to spend on it. */
+/**
+ * How long an attack is observed at most, in milliseconds. It also ends when the memory stops
+ * growing, or reaches MAX_MIB.
+ */
 const WATCH_MS = 20_000;
 const SETTLED_MS = 4_000;
 const MAX_MIB = 2_048;
@@ -73,19 +78,22 @@ async function start(maxConnections: number): Promise<Server> {
   };
 }
 
-/** Resident memory in MiB. */
+/** Resident memory of a process, in MiB. */
 function memory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);
 }
 
-/** What the system holds for all TCP connections of the machine, in MiB. */
+/** The memory that the system uses for all TCP connections of the machine, in MiB. */
 function kernelMemory(): number {
   const pages = /^TCP: .* mem (\d+)/m.exec(readFileSync("/proc/net/sockstat", "latin1"))?.[1];
   return Math.round((Number(pages) * 4096) / 2 ** 20);
 }
 
-/** How another client fares meanwhile, from an address of its own: milliseconds, or what went wrong. */
+/**
+ * Calls from another address during the attack. Returns the call's milliseconds, or what went
+ * wrong.
+ */
 async function bystander(server: Server, bytes: number): Promise<string> {
   const { port } = server.address("HTTP");
   const started = performance.now();

@@ -1,4 +1,6 @@
-/** Calls that were let in before a deletion, and whose message comes after it was acknowledged. */
+/**
+ * Calls that were admitted before a deletion, and whose message arrives after its acknowledgement.
+ */
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -48,7 +50,7 @@ const slowBody: Fault = {
   },
 };
 
-/** A gRPC message of a HelloRequest, `{"name":"Ada"}`: flag, length, field 1. */
+/** A gRPC message with the HelloRequest `{"name":"Ada"}`: flag, length, field 1. */
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 
 const reauthorized: Safeguard = {
@@ -82,7 +84,8 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
           .on("trailers", read)
           .on("error", () => {});
         const closed = once(call, "close", { signal: AbortSignal.timeout(20_000) });
-        // Its answer comes after everything that was sent before it was read.
+        // The service responds to the PING after it has read everything that was sent before the
+        // PING.
         await new Promise<void>((resolve, reject) => session.ping((error) => (error ? reject(error) : resolve())));
         const { took } = await admin.deletePublicRule();
         call.end(MESSAGE);

@@ -1,4 +1,7 @@
-/** Faults under which a deleted rule must grant nothing any more once the deletion is acknowledged. */
+/**
+ * Faults during the deletion of a rule. Once the deletion is acknowledged, the rule must grant
+ * nothing.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Administrator, type Cluster, GREET } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
@@ -21,7 +24,7 @@ const leaseEnds: Safeguard = {
   edits: [["    this.#end = ENDED;\n    return false;\n", "    return this.#end.monotonic > 0;\n"]],
 };
 
-/** Deletes the rule at one gateway while the other one cannot hear of it. */
+/** Deletes the rule at one gateway while the other one is cut off from the news. */
 async function deleteBehindItsBack(
   cluster: Cluster,
   fault: { begin(): void | Promise<void>; end(): void | Promise<void> },
@@ -74,7 +77,10 @@ const streamsPause: Safeguard = {
   edits: [["if (this.lookups === 0 && this.#streams.hasLease()) return true;", "if (this.lookups === 0) return true;"]],
 };
 
-/** Messages of a stream that arrive later than the acknowledgement had left the gateway before it by at most this, in milliseconds. */
+/**
+ * How long after the acknowledgement a message may still arrive that left the gateway before it, in
+ * milliseconds.
+ */
 const ON_ITS_WAY = 20;
 
 const openStream: Fault = {
@@ -106,7 +112,7 @@ const openStream: Fault = {
   },
 };
 
-/** When each message of an NDJSON stream came. */
+/** Records when each message of an NDJSON stream arrived. */
 class Messages {
   readonly times: number[] = [];
   /** Resolves when the stream has ended. */
@@ -117,7 +123,7 @@ class Messages {
     this.ended = this.#read(url);
   }
 
-  /** Resolves when a message has come. */
+  /** Resolves when at least one message has arrived. */
   async next(): Promise<void> {
     if (this.times.length === 0) await new Promise<void>((resolve) => (this.#came = resolve));
   }
@@ -145,7 +151,7 @@ const stopped: Fault = {
     const load = new Load(edge.address("HTTP"), GREET);
     try {
       await load.until((status) => status === 200);
-      // Nothing that it is sent about the deletion may reach it before the calls that wait for it.
+      // The gateway must not receive news of the deletion before it decides the waiting calls.
       cluster.options.network.cut();
       edge.child.kill("SIGSTOP");
       const { at, took } = await admin.deletePublicRule();
