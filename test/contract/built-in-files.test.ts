@@ -1,4 +1,5 @@
-// A service announces its own .proto files and what these import, not those of all; and a process reads each file once.
+// A service announces only its own .proto files and the files that they import. A process parses
+// each file once.
 import { fromBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -7,7 +8,7 @@ import { readDescriptors } from "../../src/contract/endpoint.js";
 
 const filesOf = (set: Uint8Array) => fromBinary(FileDescriptorSetSchema, set).file.map(({ name }) => name);
 
-t.test("a set has the files of its package and what they import, imports first", async (t) => {
+t.test("a set has the files of its package and their imports, imports first", async (t) => {
   t.same(filesOf(descriptorsOf("helloworld")), ["helloworld/helloworld.proto"]);
   t.same(filesOf(descriptorsOf("url")), [
     "google/protobuf/timestamp.proto",
@@ -19,7 +20,7 @@ t.test("a set has the files of its package and what they import, imports first",
 });
 
 t.test(
-  "the sets of services share the files that they both import, also as bytes that came from another process",
+  "the sets of services share the files that they both import, also in a set from another process",
   async (t) => {
     const timestampOf = (set: Uint8Array) => readDescriptors(set).getMessage("google.protobuf.Timestamp");
     const url = timestampOf(descriptorsOf("url"));
@@ -28,7 +29,7 @@ t.test(
   },
 );
 
-t.test("a set with another file than Portico's own is read by itself", async (t) => {
+t.test("a set with a changed file is parsed separately", async (t) => {
   const changed = Buffer.from(
     descriptorsOf("helloworld").toString("latin1").replaceAll("CallRequest", "TellRequest"),
     "latin1",

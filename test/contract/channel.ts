@@ -1,4 +1,4 @@
-/** What every kind of channel must do, with the server at its other end. */
+/** What every kind of channel must do, together with the server at its other end. */
 import type { Test } from "tap";
 import { Code } from "../../src/errors.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -15,18 +15,18 @@ export { MAX_BODY } from "./channel/calls.js";
 
 export interface Opened {
   readonly channel: Channel;
-  /** Ends the server at once, as a crash would. */
+  /** Stops the server at once, as in a crash. */
   kill(): void;
 }
 
-/** Serves a service and gives a channel to it; both are closed by `t.teardown`. */
+/** Starts a server with the service, and opens a channel to it. `t.teardown` closes both. */
 export type OpenChannel = (t: Test, service: Service) => Promise<Opened>;
 
 export function channelContract(t: Test, open: OpenChannel): void {
   for (const [behaviour, check] of Object.entries({ ...messages, ...metadata, ...endings, ...flow })) {
     t.test(behaviour, (t) => check(t, async (endpoints) => (await open(t, rawService(endpoints))).channel));
   }
-  t.test("ends a call when the server goes away", (t) => serverGone(t, open));
+  t.test("ends a call when the server is killed", (t) => serverGone(t, open));
 }
 
 async function serverGone(t: Test, open: OpenChannel): Promise<void> {

@@ -1,4 +1,7 @@
-/** What the collections of the authority must do on every engine: a test for each sentence of src/store/collection.ts. */
+/**
+ * What the collections of the authority must do on every engine: a test for each sentence of
+ * src/store/collection.ts.
+ */
 import type { Test } from "tap";
 import { collectionOf, type KeyValue, writesTo } from "../../src/store/collection.js";
 import { type KeyValueStore, MAX_TOTAL_BYTES } from "../../src/store/store.js";
@@ -9,14 +12,14 @@ const VALUES = ["", "text", ":colon", '{"value":"json"}', "grüße\u0000\n"];
 const [log, audit] = [writesTo("log"), writesTo("audit")];
 
 const BEHAVIOURS: Record<string, Check> = {
-  "gives back what was created": async (t, store) => {
+  "returns the value that was created": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const value of VALUES) {
       t.equal(await log.create(`key ${value}`, value), true);
       t.equal(await log.get(`key ${value}`), value);
     }
   },
-  "says that a key is absent": async (t, store) => {
+  "returns undefined for an absent key": async (t, store) => {
     t.equal(await collectionOf(store, "log").get("absent"), undefined);
   },
   "creates a key once, and keeps the first value": async (t, store) => {
@@ -25,20 +28,20 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(await log.create("1", "second"), false);
     t.equal(await log.get("1"), "first");
   },
-  "lets one of many win a key": async (t, store) => {
+  "lets only one of many concurrent writers create a key": async (t, store) => {
     const log = collectionOf(store, "log");
     const won = await Promise.all(Array.from({ length: 50 }, (_, writer) => log.create("1", `${writer}`)));
     t.equal(won.filter(Boolean).length, 1);
     t.equal(await log.get("1"), `${won.indexOf(true)}`);
   },
-  "lets one of many win a key, in whichever process they are": async (t, store, openAgain) => {
+  "lets only one of many concurrent writers create a key, in any process": async (t, store, openAgain) => {
     const stores = [store, await openAgain(), await openAgain()];
     const writers = stores.flatMap((each) => Array.from({ length: 10 }, () => collectionOf(each, "log")));
     const won = await Promise.all(writers.map((log, writer) => log.create("1", `${writer}`)));
     t.equal(won.filter(Boolean).length, 1);
     for (const each of stores) t.equal(await collectionOf(each, "log").get("1"), `${won.indexOf(true)}`);
   },
-  "creates a key after another row only while that one is there, with that value": async (t, store) => {
+  "creates a key after another row only while that row exists with that value": async (t, store) => {
     const rows = collectionOf(store, "log");
     t.equal(await rows.commit([log.expect(["1", "one"]), log.create(["2", "two"])]), false);
     await rows.create("1", "one");
@@ -70,7 +73,7 @@ const BEHAVIOURS: Record<string, Check> = {
       t.same(await rows.getMany(["2", "12", "3"]), [undefined, VALUES[2], undefined]);
     }
   },
-  "makes a commit to several collections, all of it or nothing": async (t, store, openAgain) => {
+  "makes all writes of a commit to several collections, or none": async (t, store, openAgain) => {
     const [rows, trail] = [collectionOf(store, "log"), collectionOf(store, "audit")];
     const other = await openAgain();
     const contents = (each: KeyValueStore) =>
@@ -105,7 +108,7 @@ const BEHAVIOURS: Record<string, Check> = {
     }
     t.equal(await rows.create("5", "five"), true, "and writes go on");
   },
-  "shows a commit to others at one moment": async (t, store, openAgain) => {
+  "shows all writes of a commit to others at the same moment, also in several collections": async (t, store, openAgain) => {
     const rows = collectionOf(store, "log");
     const other = await openAgain();
     const [otherRows, trail] = [collectionOf(other, "log"), collectionOf(other, "audit")];
@@ -130,7 +133,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await Promise.all([write(), read()]);
     t.equal(await trail.get("newest"), "30");
   },
-  "lets one of many win a chain of keys, in whichever process they are": async (t, store, openAgain) => {
+  "lets only one of many concurrent writers create each key of a chain, in any process": async (t, store, openAgain) => {
     const rows = collectionOf(store, "log");
     await rows.create("0", "first");
     const stores = [store, await openAgain(), await openAgain()];
@@ -147,7 +150,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await rows.after("0", 99), chainOf(won.indexOf(true)));
     t.equal(await collectionOf(store, "audit").get("winner"), `${won.indexOf(true)}`);
   },
-  "replaces the value of a key that is there, and of no other": async (t, store, openAgain) => {
+  "replaces the value of a key only if the key exists": async (t, store, openAgain) => {
     const log = collectionOf(store, "log");
     const other = collectionOf(await openAgain(), "log");
     for (const options of [{}, { durable: false }]) {
@@ -160,7 +163,7 @@ const BEHAVIOURS: Record<string, Check> = {
       await log.delete(["1"]);
     }
   },
-  "deletes a key where it has a value, and only then": async (t, store) => {
+  "deletes a key only if it has the given value": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const value of VALUES) {
       t.equal(await log.deleteIf("1", value), false);
@@ -171,7 +174,7 @@ const BEHAVIOURS: Record<string, Check> = {
       t.equal(await log.get("1"), undefined);
     }
   },
-  "lets either a replacement or a conditional deletion win": async (t, store, openAgain) => {
+  "lets only one of a replacement and a conditional deletion succeed": async (t, store, openAgain) => {
     const log = collectionOf(store, "log");
     const other = collectionOf(await openAgain(), "log");
     for (let round = 0; round < 20; round++) {
@@ -182,14 +185,14 @@ const BEHAVIOURS: Record<string, Check> = {
       await log.delete(["1"]);
     }
   },
-  "gives many values in the order asked for": async (t, store) => {
+  "returns many values in the order of the request": async (t, store) => {
     const log = collectionOf(store, "log");
     await log.create("a", "1");
     await log.create("b", "2");
     t.same(await log.getMany(["b", "absent", "a"]), ["2", undefined, "1"]);
     t.same(await log.getMany([]), []);
   },
-  "gives the entries after a key, in order, at most as many as asked for": async (t, store) => {
+  "returns the entries after a key in order, up to the limit": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const key of ["0010", "0002", "0001", "0003"]) await log.create(key, `value ${key}`);
     t.same(await log.after("", 2), [
@@ -203,7 +206,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await log.after("0002 is absent", 1), [["0003", "value 0003"]]);
     t.same(await log.after("0010", 1), []);
   },
-  "gives the entries before a key, in descending order, at most as many as asked for": async (t, store) => {
+  "returns the entries before a key in descending order, up to the limit": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const key of ["0010", "0002", "0001", "0003"]) await log.create(key, `value ${key}`);
     t.same(await log.before("0010", 2), [
@@ -217,7 +220,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await log.before("0002 is absent", 1), [["0002", "value 0002"]]);
     t.same(await log.before("0001", 1), []);
   },
-  "gives a page of rows after a key, and says whether others follow": async (t, store) => {
+  "returns a page of rows after a key, and whether more rows follow": async (t, store) => {
     const rows = collectionOf(store, "log");
     for (const key of ["1", "2", "3"]) await rows.create(key, `value ${key}`);
     const page = async (key: string, limit: number) => {
@@ -228,7 +231,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await page("1", 2), ["2 value 2,3 value 3", false]);
     t.same(await page("3", 2), ["", false]);
   },
-  "gives all rows that are asked for, also where they are longer than a page": async (t, store) => {
+  "returns all requested rows, even if they are longer than a page": async (t, store) => {
     const rows = collectionOf(store, "snapshots");
     const keys = Array.from({ length: 6 }, (_, index) => `${index}`);
     for (const key of keys) await rows.create(key, "x".repeat(MAX_TOTAL_BYTES / 4));
@@ -238,7 +241,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(keysOf(await rows.before("~", 99)), keys.toReversed());
     t.equal((await rows.page("", 99)).more, true);
   },
-  "gives entries after a key whatever characters the values have": async (t, store) => {
+  "returns entries after a key, with any characters in the values": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const [index, value] of VALUES.entries()) await log.create(`${index}`, value);
     t.same(
@@ -246,7 +249,7 @@ const BEHAVIOURS: Record<string, Check> = {
       VALUES,
     );
   },
-  "sees in every read what was created or deleted before, by any process": async (t, store, openAgain) => {
+  "sees in every read the earlier creations and deletions of all processes": async (t, store, openAgain) => {
     const log = collectionOf(store, "log");
     const other = collectionOf(await openAgain(), "log");
     const reads: Record<string, () => Promise<unknown>> = {
@@ -268,7 +271,7 @@ const BEHAVIOURS: Record<string, Check> = {
       t.equal(await read(), undefined, name);
     }
   },
-  "reads several keys as they were at one moment, and deletes them at one": async (t, store, openAgain) => {
+  "reads several keys at one moment, and deletes them at one moment": async (t, store, openAgain) => {
     const log = collectionOf(store, "log");
     const other = collectionOf(await openAgain(), "log");
     let writing = true;
@@ -298,7 +301,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await Promise.all([write(), read()]);
     t.notOk(seen.has("b"), "b is never there without a, which comes before it and goes with it");
   },
-  "deletes many, and none": async (t, store) => {
+  "deletes many keys, or none": async (t, store) => {
     const log = collectionOf(store, "log");
     for (const key of ["a", "b", "c"]) await log.create(key, key);
     await log.delete(["a", "c", "absent"]);
@@ -306,7 +309,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await log.keys(), ["b"]);
     t.equal(await log.create("a", "anew"), true);
   },
-  "lists keys in order, whatever characters they have": async (t, store) => {
+  "lists keys in order, with any characters in them": async (t, store) => {
     const log = collectionOf(store, "log");
     const keys = ["%", "0001", "0002", "0010", "_", "a:b", "log:a"];
     for (const key of keys.toReversed()) await log.create(key, "");

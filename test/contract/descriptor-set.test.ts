@@ -1,4 +1,5 @@
-// The descriptors of a service are parsed when its types are asked for; files of equal content are parsed once.
+// The descriptors of a service are parsed when its types are first used. Files with equal content
+// are parsed once.
 import type { Registry } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import t from "tap";
@@ -16,7 +17,7 @@ function setOf(files: readonly Uint8Array[]): Uint8Array {
   return writer.finish();
 }
 
-t.test("endpoints know all but their messages' fields without types being parsed", async (t) => {
+t.test("endpoints know everything except the fields of their messages before types are parsed", async (t) => {
   const set = new DescriptorSet(URL);
   let parsed = 0;
   const { types } = set;
@@ -33,14 +34,14 @@ t.test("endpoints know all but their messages' fields without types being parsed
   t.same(lazy, eager);
 });
 
-t.test("files of equal content are shared, also where other files of the sets differ", async (t) => {
+t.test("files with equal content are shared, even if other files of the sets differ", async (t) => {
   const [url, wallet] = [new DescriptorSet(URL), new DescriptorSet(Buffer.from(descriptorsOf("wallet")))];
   const timestamp = "google.protobuf.Timestamp";
   t.ok(fileOf(url.types, timestamp));
   t.equal(fileOf(url.types, timestamp), fileOf(wallet.types, timestamp));
 });
 
-t.test("a file of equal content that imports another file of that name is another file", async (t) => {
+t.test("a file with equal content that imports a different file of the same name is not shared", async (t) => {
   const files = [...filesOf(URL)];
   const renamed = files.map((file) => {
     const text = Buffer.from(file).toString("latin1");
@@ -56,18 +57,18 @@ t.test("a file of equal content that imports another file of that name is anothe
   t.ok(imported?.every((message) => message === other.getMessage(message.typeName)));
 });
 
-t.test("the set is given as it was read", async (t) => {
+t.test("the bytes of the set are unchanged", async (t) => {
   t.ok(new DescriptorSet(URL).bytes.equals(URL));
 });
 
-t.test("comments are found, though types are parsed without them", async (t) => {
+t.test("comments are found, although types are parsed without them", async (t) => {
   const { types } = new DescriptorSet(descriptorsOf("helloworld"));
   const service = types.getService("helloworld.Helloworld");
   t.equal(service?.file.proto.sourceCodeInfo, undefined);
   t.match(commentOf(service!, service!.file), /^Greets people/);
 });
 
-t.test("what is no set of files is refused when it is read", async (t) => {
+t.test("bytes that are no set of files are refused when they are read", async (t) => {
   const [timestamp, ...others] = [...filesOf(URL)];
   t.throws(() => new DescriptorSet(setOf(others)), /Cannot find google\/protobuf\/timestamp.proto, imported by url/);
   t.throws(() => new DescriptorSet(setOf([Buffer.from(timestamp ?? []).subarray(0, 20)])));

@@ -1,6 +1,7 @@
 /**
- * What every dialect owes its callers and the rules, as one suite: decision, namespace, revocation in mid-stream, deadlines,
- * cancellation, limits, back-pressure, mapping of errors, unknown fields and compression. A dialect passes it over a real socket.
+ * The suite that every dialect must pass, over a real socket: decision, namespace, revocation
+ * during a stream, deadlines, cancellation, limits, back-pressure, mapping of errors, unknown
+ * fields and compression.
  */
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Test } from "tap";
@@ -10,21 +11,21 @@ import { inTime, until } from "../support/until.js";
 
 /** A request in a dialect. */
 export interface Asked {
-  /** gRPC path of the endpoint, `/probe.Probe/Tell`. */
+  /** The gRPC path of the endpoint, such as `/probe.Probe/Tell`. */
   readonly path: string;
-  /** As an object, or already as it is encoded. */
+  /** An object, or bytes that are encoded already. */
   readonly message: object | Buffer;
   readonly token?: string;
   readonly namespace?: string;
   readonly timeoutMs?: number;
-  /** Whether the message is compressed by gzip, and the answer is to be. */
+  /** Whether the message is compressed by gzip, and the response should be. */
   readonly gzip?: boolean;
 }
 
-/** What has come so far of a response. */
+/** The part of a response that has arrived so far. */
 export interface Heard {
   readonly messages: readonly unknown[];
-  /** How the call has ended; undefined while it has not. */
+  /** How the call has ended; undefined while it is open. */
   readonly end: { readonly code: Code; readonly message: string; readonly details: readonly string[] } | undefined;
   /** Whether the first message was compressed. */
   readonly isCompressed: boolean;
@@ -33,39 +34,42 @@ export interface Heard {
 /** A call that is open, or has ended. */
 export interface OpenCall {
   readonly heard: () => Heard;
-  /** Reads no more. */
+  /** Stops reading. */
   pause(): void;
-  /** Breaks the call off. */
+  /** Cancels the call. */
   leave(): void;
 }
 
-/** A call whose client sends messages for as long as it likes. */
+/** A call whose client sends any number of messages. */
 export interface Conversation extends OpenCall {
   /** Sends a message. Resolves when the operating system has taken it. */
   send(message: object): Promise<void>;
-  /** Sends no more. */
+  /** Ends the stream of the client. */
   end(): void;
 }
 
 export interface DialectClient {
   readonly name: string;
-  /** Whether fields that the contract lacks are refused; else they reach the service as they are. */
+  /**
+   * Whether the dialect refuses fields that the contract lacks. Otherwise they reach the service
+   * unchanged.
+   */
   readonly refusesUnknown: boolean;
   open(asked: Asked): OpenCall;
-  /** Opens a call of an endpoint that takes a stream; undefined where the dialect has none. */
+  /** Opens a call of an endpoint that takes a stream; undefined if the dialect cannot. */
   readonly converse?: ((asked: Omit<Asked, "message" | "gzip">) => Conversation) | undefined;
-  /** A message with a field that the contract lacks, as it is encoded. */
+  /** An encoded message with a field that the contract lacks. */
   readonly unknown: Buffer;
-  /** What the code OWN_CODE of a service is for the client. */
+  /** The code that the client gets for OWN_CODE of a service. */
   readonly ownCode: Code;
 }
 
-/** A code that google.rpc.Code does not have, as OpenFGA has them. */
+/** A code that google.rpc.Code does not have. OpenFGA, for example, sends such codes. */
 export const OWN_CODE = Number(2_027) as Code;
 
 const DENIED = { scope: "<public>", access: "DENIED", priority: 20 };
 
-/** The options with which the scene of the suite is made. */
+/** The options for the scene that the suite needs. */
 export const SCENE = { flags: { maxBody: "65536" }, bound: true };
 
 async function ended(call: OpenCall): Promise<Heard & { readonly end: NonNullable<Heard["end"]> }> {
@@ -78,7 +82,7 @@ interface Case {
   readonly asked: Asked;
   readonly code: Code;
   readonly message?: RegExp;
-  /** Of the first message. */
+  /** Members of the first message. */
   readonly response?: object;
 }
 
@@ -92,7 +96,7 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     response: { text: "a" },
   },
   {
-    title: "a caller",
+    title: "a call with the token of a caller",
     asked: { path: "/probe.Probe/Tell", message: {}, token: admin },
     code: Code.OK,
     response: { caller: "admin", namespace: "default" },
@@ -104,25 +108,25 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     response: { caller: "" },
   },
   {
-    title: "a namespace",
+    title: "a namespace without rules",
     asked: { path: "/probe.Probe/Tell", message: {}, namespace: "elsewhere" },
     code: Code.UNAUTHENTICATED,
     message: /Unauthorized call made to probe:Probe.Tell/,
   },
   {
-    title: "a namespace that is none",
+    title: "a malformed name of a namespace",
     asked: { path: "/probe.Probe/Tell", message: {}, namespace: "Not One" },
     code: Code.INVALID_ARGUMENT,
     message: /Platform-Namespace/,
   },
   {
-    title: "a rule that denies nobody in particular",
+    title: "a rule that denies all callers, for a call without a token",
     asked: { path: "/probe.Closed/Call", message: {} },
     code: Code.UNAUTHENTICATED,
     message: /Unauthorized call made to probe:Closed.Call/,
   },
   {
-    title: "a rule that denies a caller",
+    title: "a rule that denies all callers, for a call with a token",
     asked: { path: "/probe.Closed/Call", message: {}, token: admin },
     code: Code.PERMISSION_DENIED,
     message: /Forbidden call made to probe:Closed.Call by admin/,
@@ -156,7 +160,7 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
     code: Code.DEADLINE_EXCEEDED,
   },
   {
-    title: "bytes of the service that are no message, or are passed",
+    title: "a repeated field comes back unchanged",
     asked: { path: "/probe.Probe/Call", message: { words: ["a", "b"] } },
     code: Code.OK,
     response: { words: ["a", "b"] },
@@ -181,7 +185,10 @@ const casesOf = ({ admin }: Scene): readonly Case[] => [
   },
 ];
 
-/** @param it made with SCENE, and the dialect's clients of it */
+/**
+ * @param it a scene that was made with SCENE
+ * @param client the dialect's client for that scene
+ */
 export function dialectSuite(t: Test, it: Scene, client: DialectClient): void {
   t.test(client.name, async (t) => {
     await prepare(it);
@@ -228,7 +235,7 @@ async function prepare(it: Scene): Promise<void> {
 function streams(t: Test, it: Scene, client: DialectClient): void {
   const endless: Asked = { path: "/feed.Feed/Count", message: { messages: "1", hang: true } };
 
-  t.test("a stream ends when the rule that admitted it is gone", async (t) => {
+  t.test("a stream ends when a new rule denies it", async (t) => {
     const call = client.open(endless);
     await until(() => call.heard().messages.length === 1);
     await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Count" });
@@ -239,7 +246,7 @@ function streams(t: Test, it: Scene, client: DialectClient): void {
     await until(() => it.feed.open === 0);
   });
 
-  t.test("the service hears of a client that leaves", async (t) => {
+  t.test("the call at the service ends when the client cancels", async (t) => {
     const call = client.open(endless);
     await until(() => call.heard().messages.length === 1);
     t.equal(it.feed.open, 1);
@@ -266,16 +273,16 @@ function streams(t: Test, it: Scene, client: DialectClient): void {
   });
 }
 
-/** Bytes that may be on their way to a service that does not read. */
+/** The maximum number of bytes under way to a service that does not read. */
 const MAX_UNREAD = 48 * 2 ** 20;
-/** After so long, in milliseconds, a message that is not taken waits for the service. */
+/** A message that has not been taken after this time, in milliseconds, waits for the service. */
 const PAUSE_MS = 1_000;
 
-/** Endpoints to which the client sends a stream, one answer or a stream coming back. */
+/** Endpoints to which the client sends a stream, and that send one response or a stream. */
 function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["converse"]>): void {
   const chat = { path: "/feed.Feed/Chat" };
 
-  t.test("a stream of messages has one answer", async (t) => {
+  t.test("a client stream gets one response", async (t) => {
     const call = converse({ path: "/feed.Feed/Collect" });
     for (const number of ["1", "2", "3"]) void call.send({ number });
     call.end();
@@ -284,7 +291,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ count: "3", total: "6" }]);
   });
 
-  t.test("a stream without messages has its answer, too", async (t) => {
+  t.test("a client stream without messages gets a response", async (t) => {
     const call = converse({ path: "/feed.Feed/Collect" });
     call.end();
     const { end, messages } = await ended(call);
@@ -292,7 +299,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ count: "0" }]);
   });
 
-  t.test("both sides talk in turn", async (t) => {
+  t.test("client and service send messages by turns", async (t) => {
     const call = converse(chat);
     for (const number of ["1", "2", "3"]) {
       void call.send({ number });
@@ -304,7 +311,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.match(messages, [{ number: "1" }, { number: "2" }, { number: "3" }]);
   });
 
-  t.test("a conversation ends when the rule that admitted it is gone", async (t) => {
+  t.test("a bidirectional stream ends when a new rule denies it", async (t) => {
     const call = converse(chat);
     void call.send({ number: "1" });
     await until(() => call.heard().messages.length === 1);
@@ -316,7 +323,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     await until(() => it.feed.open === 0);
   });
 
-  t.test("a rule that is gone before the first message refuses it", async (t) => {
+  t.test("a rule that is created before the first message refuses the stream", async (t) => {
     const resource = "service:feed:Feed.Chat";
     it.decided.length = 0;
     const call = converse(chat);
@@ -329,14 +336,14 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
     t.same(messages, []);
   });
 
-  t.test("the deadline of a conversation", async (t) => {
+  t.test("a bidirectional stream ends at its deadline", async (t) => {
     const call = converse({ ...chat, timeoutMs: 300 });
     void call.send({ number: "1" });
     t.equal((await ended(call)).end.code, Code.DEADLINE_EXCEEDED);
     await until(() => it.feed.open === 0);
   });
 
-  t.test("the service hears of a client that leaves a conversation", async (t) => {
+  t.test("a bidirectional stream ends at the service when the client cancels", async (t) => {
     const call = converse(chat);
     void call.send({ number: "1" });
     await until(() => call.heard().messages.length === 1);
@@ -354,7 +361,7 @@ function conversations(t: Test, it: Scene, converse: NonNullable<DialectClient["
       isTaken = await Promise.race([call.send({ padding }).then(() => true), pause]);
     }
     t.ok(taken < MAX_UNREAD, `${taken} bytes`);
-    // A rule ends also a call in which nothing moves.
+    // A rule also ends a call in which no message moves.
     await createRule(it, { id: "revoked", ...DENIED, resource: "service:feed:Feed.Stall" });
     await inTime(it.feed.idle(), "the end of the call at the service");
     await deleteRule(it, "revoked");
@@ -371,7 +378,7 @@ function unknownFields(t: Test, client: DialectClient): void {
 }
 
 function compression(t: Test, client: DialectClient): void {
-  t.test("a compressed message, and a compressed answer", async (t) => {
+  t.test("a compressed message, and a compressed response", async (t) => {
     const text = "a".repeat(10_000);
     const { end, messages, isCompressed } = await ended(
       client.open({ path: "/probe.Probe/Call", message: { text }, gzip: true }),

@@ -1,4 +1,5 @@
-// The annotation `google.api.http` of a method: its bindings, and what is wrong with those that are left out.
+// The annotation `google.api.http` of a method: its bindings, and the problems of bindings that are
+// omitted.
 import { type DescField, type DescMethod, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
@@ -16,7 +17,10 @@ function methodOf(name: string, set: Uint8Array = descriptors): DescMethod {
   return method;
 }
 
-/** `PATCH /patch/{book.author.id} body book [book.author.id]`: the names of the fields in brackets are those found. */
+/**
+ * A binding as text, such as `PATCH /patch/{book.author.id} body book [book.author.id]`. Brackets
+ * contain the names of the fields that were found.
+ */
 function shown(method: DescMethod, prefix?: string): string[] {
   const name = (field: DescField | "*") => (field === "*" ? "*" : field.name);
   return bindingsOf(method, prefix).bindings.map(({ httpMethod, template, variables, body, responseBody }) =>
@@ -33,7 +37,7 @@ t.test("a method without the annotation has no bindings", async (t) => {
   t.strictSame(bindingsOf(methodOf("Plain")), { bindings: [], problems: [] });
 });
 
-t.test("a method has the binding of its annotation, and the additional ones", async (t) => {
+t.test("a method has the binding of its annotation and the additional bindings", async (t) => {
   t.strictSame(shown(methodOf("Get")), ["GET /v1/{name=shelves/*} [name]"]);
   t.strictSame(shown(methodOf("All")), [
     "PUT /put body *",
@@ -45,17 +49,17 @@ t.test("a method has the binding of its annotation, and the additional ones", as
   ]);
 });
 
-t.test("a prefix stands before each path", async (t) => {
+t.test("a prefix is added to each path", async (t) => {
   t.strictSame(shown(methodOf("Get"), "/api"), ["GET /api/v1/{name=shelves/*} [name]"]);
 });
 
-t.test("an annotation in several pieces is one, as of any message on the wire", async (t) => {
+t.test("an annotation in several fields on the wire is merged, as any message", async (t) => {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
   const file = set.file.find(({ name }) => name === "annotated.proto");
   const [, , all] = file?.service[0]?.method ?? [];
   const unknown = all?.options?.$unknown;
   if (unknown === undefined) throw new Error("no annotation");
-  // An additional binding with `get: "/more"`, in wire bytes with their length.
+  // An additional binding with `get: "/more"`, as bytes on the wire, with their length.
   unknown.push({
     no: 72295728,
     wireType: 2,
@@ -65,7 +69,7 @@ t.test("an annotation in several pieces is one, as of any message on the wire", 
   t.ok(shown(methodOf("All", split)).includes("GET /more"));
 });
 
-t.test("a binding that cannot be is left out, with what is wrong; the others stay", async (t) => {
+t.test("an invalid binding is omitted and its problem is returned; the others stay", async (t) => {
   const method = methodOf("Wrong");
   t.strictSame(shown(method), ["GET /fine"]);
   t.strictSame(bindingsOf(method).problems, [
@@ -87,7 +91,7 @@ t.test("a binding that cannot be is left out, with what is wrong; the others sta
   ]);
 });
 
-t.test("an annotation that is no HttpRule is told", async (t) => {
+t.test("an annotation that is no HttpRule is returned as a problem", async (t) => {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
   const [, get] = set.file.find(({ name }) => name === "annotated.proto")?.service[0]?.method ?? [];
   const unknown = get?.options?.$unknown?.[0];

@@ -1,4 +1,7 @@
-/** What claims must do on every store: a change waits for the leases of other authorities, each as long as it may run. */
+/**
+ * What lease records must do on every store: a change waits for the leases of other authorities,
+ * for each one as long as it may run.
+ */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
@@ -8,10 +11,10 @@ import type { KeyValueStore } from "../../src/store/store.js";
 
 const LONG = 600;
 const SHORT = 40;
-/** What timers may come early. */
+/** How much too early a timer may fire, in milliseconds. */
 const EARLY = 2;
 
-/** Makes the claims of one run of an authority. */
+/** Makes the lease records of one run of an authority. */
 export type MakeLeaseRecords = (
   store: KeyValueStore,
   rows: Collection,
@@ -21,7 +24,7 @@ export type MakeLeaseRecords = (
 interface Setting {
   readonly store: KeyValueStore;
   readonly rows: Collection;
-  /** Opens an authority's claims, as at its start. */
+  /** Opens the lease records of an authority, as at its start. */
   open(leaseMs: number, faults?: Partial<Collection>): Promise<LeaseRecords>;
 }
 
@@ -33,18 +36,25 @@ export async function timeOf(act: Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** The shortest of some times, of which a busy machine may prolong most; ends with the first that is short enough. */
+/**
+ * Measures until a time is below `enough`, at most 20 times, because a busy machine may prolong
+ * most of them.
+ * @returns the shortest time, in milliseconds
+ */
 async function shortest(enough: number, measure: () => Promise<number>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 20 && best >= enough; attempt++) best = Math.min(best, await measure());
   return best;
 }
 
-/** The revision of the change that is waited for; what it is does not matter where nobody reports. */
+/**
+ * The revision of the change. Its value does not matter, because no authority reports a revision
+ * here.
+ */
 const CHANGE = 1;
 
 const BEHAVIOURS: Record<string, Check> = {
-  "in a fresh installation, and for its own leases, nobody is waited for": async (t, { open }) => {
+  "a change waits neither in a new installation nor for the leases of its own authority": async (t, { open }) => {
     const claims = await open(100 * LONG);
     await claims.hold();
     t.ok((await timeOf(claims.settled(CHANGE))) < 50 * LONG);
@@ -59,7 +69,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.ok(waited >= leaseSpan(LONG) - EARLY, `waited ${waited} ms`);
     t.ok((await shortest(LONG, () => timeOf(after.settled(CHANGE)))) < LONG, "once");
   },
-  "the first change waits for at most what is left since the start": async (t, { open }) => {
+  "the first change waits only for the rest of the span since the start": async (t, { open }) => {
     const waited = await shortest(0.8 * LONG, async () => {
       await (await open(LONG)).hold();
       const after = await open(SHORT);
@@ -68,7 +78,7 @@ const BEHAVIOURS: Record<string, Check> = {
     });
     t.ok(waited < 0.8 * LONG, `waited ${waited} ms`);
   },
-  "an authority killed while it waited leaves the wait to the next": async (t, { open }) => {
+  "an authority waits for the leases that a killed one was waiting for": async (t, { open }) => {
     await (await open(LONG)).hold();
     const start = performance.now();
     void (await open(SHORT)).settled(CHANGE);
@@ -76,7 +86,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await third.settled(CHANGE);
     t.ok(performance.now() - start >= leaseSpan(LONG) - EARLY);
   },
-  "while the claims cannot be read, a change waits": async (t, { open, rows }) => {
+  "a change waits while the lease records cannot be read": async (t, { open, rows }) => {
     let broken = false;
     const claims = await open(SHORT, {
       after: (...range) => (broken ? Promise.reject(new Error("gone")) : rows.after(...range)),
@@ -91,7 +101,7 @@ const BEHAVIOURS: Record<string, Check> = {
     broken = false;
     await waiting;
   },
-  "an authority whose claim is gone grants under a new one only": async (t, { open, rows }) => {
+  "an authority whose lease record is gone grants leases only under a new one": async (t, { open, rows }) => {
     const first = await open(LONG);
     await first.hold();
     const [id] = await rows.keys();
@@ -103,7 +113,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const waited = await timeOf(second.settled(CHANGE));
     t.ok(waited >= leaseSpan(LONG) - EARLY, "and is waited for again");
   },
-  "where its new claim cannot be written, it grants nothing": async (t, { open, rows }) => {
+  "an authority that cannot write its lease record grants no lease": async (t, { open, rows }) => {
     let full = false;
     const first = await open(LONG, {
       create: (...entry) => (full ? Promise.reject(new Error("full")) : rows.create(...entry)),
@@ -115,19 +125,19 @@ const BEHAVIOURS: Record<string, Check> = {
     full = false;
     await t.resolves(first.hold());
   },
-  "an authority that withdraws leaves nothing where no lease runs": async (t, { open, rows }) => {
+  "an authority that withdraws leaves no lease record if no lease runs": async (t, { open, rows }) => {
     const claims = await open(10 * LONG);
     await claims.hold();
     await claims.withdraw(0);
     t.same(await rows.keys(), []);
     await t.rejects(claims.hold(), { message: "The authority is shutting down" });
   },
-  "an authority that withdraws leaves what is left of its leases": async (t, { open, rows }) => {
+  "an authority that withdraws leaves a lease record for the rest of its leases": async (t, { open, rows }) => {
     const claims = await open(100 * LONG);
     await claims.hold();
     await claims.withdraw(LONG);
     t.equal((await rows.keys()).length, 1);
-    // The next authority waits from when it reads the rows, as it opens.
+    // The next authority waits from the moment at which it reads the rows, when it opens.
     const waited = await timeOf(open(SHORT).then((next) => next.settled(CHANGE)));
     t.ok(waited >= LONG - EARLY && waited < 50 * LONG, `${waited} ms`);
   },

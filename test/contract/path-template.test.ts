@@ -1,11 +1,12 @@
-// The syntax of path templates, and the values of their variables. Most cases show the behaviour that grpc-gateway
-// (internal/httprule), Envoy's transcoding library (http_template_test) and Vanguard (path_parser_test) test themselves with.
+// The syntax of path templates, and the values of their variables. Most cases come from the
+// behaviour that grpc-gateway (internal/httprule), the transcoding library of Envoy
+// (http_template_test) and Vanguard (path_parser_test) test.
 import t from "tap";
 import { ONE, parsePathTemplate, REST, type Segment, shapeOf, valuesOf } from "../../src/contract/path-template.js";
 
 type Parsed = readonly [template: string, segments: readonly Segment[], variables?: readonly string[], verb?: string];
 
-/** Variables are written `field start end`, and `field start end multi`. */
+/** A variable is written `field start end`, or `field start end multi`. */
 const PARSED: readonly Parsed[] = [
   ["/shelves/{shelf}/books/{book}", ["shelves", ONE, "books", ONE], ["shelf 1 2", "book 3 4"]],
   ["/shelves/**", ["shelves", REST]],
@@ -19,7 +20,8 @@ const PARSED: readonly Parsed[] = [
   ["/a/{b=c/*}", ["a", "c", ONE], ["b 1 3 multi"]],
   ["/a/{b=c/*/d}", ["a", "c", ONE, "d"], ["b 1 4 multi"]],
   ["/a/{b=c}", ["a", "c"], ["b 1 2"]],
-  // Literals and * may follow **, though http.proto lets it only stand last, and Envoy refuses *: Firestore's API has it.
+  // Literals and * may follow **, because the API of Firestore needs it. In http.proto ** must be
+  // last, and Envoy refuses the *.
   ["/v1/{parent=documents/**}/{id}", ["v1", "documents", REST, ONE], ["parent 1 3 multi", "id 3 4"]],
   ["/a/**/foo/*", ["a", REST, "foo", ONE]],
   ["/a/{b=c/**}/d/e", ["a", "c", REST, "d", "e"], ["b 1 3 multi"]],
@@ -33,10 +35,10 @@ const PARSED: readonly Parsed[] = [
   ["/**:verb", [REST], [], "verb"],
   ["/{a}:verb", [ONE], ["a 0 1"], "verb"],
   ["/v1/a/{endpoint}:b:c", ["v1", "a", ONE], ["endpoint 2 3"], "b:c"],
-  // Only the last segment has a verb.
+  // Only the last segment can have a verb.
   ["/v1/a=b&c=d;e=f:g/endpoint.rdf", ["v1", "a=b&c=d;e=f:g", "endpoint.rdf"]],
   ["/-._~!$&'()*+,;=@", ["-._~!$&'()*+,;=@"]],
-  // Literals are compared decoded.
+  // Literals are compared after decoding.
   ["/%e7%ac%ac%e4%b8%80%e7%89%88", ["第一版"]],
   ["/foo%2Fbar/%2A/%2A%2a:%2c", ["foo/bar", "*", "**"], [], ","],
 ];
@@ -85,10 +87,11 @@ type Valued = readonly [template: string, path: string, values: readonly string[
 
 const VALUED: readonly Valued[] = [
   ["/a/{x}/c", "/a/p%20q%2Fr/c", ["p q/r"]],
-  // A plus is no space in a path.
+  // In a path, a plus does not mean a space.
   ["/a/{x}", "/a/p+q", ["p+q"]],
   ["/a/{x}", "/a/%E7%AC%AC", ["第"]],
-  // %2F keeps segments apart that are one value: as http.proto says, not as grpc-gateway's default for reserved characters.
+  // In a variable of several segments %2F is not decoded, as http.proto requires. By default,
+  // grpc-gateway decodes reserved characters.
   ["/a/{x=p/*/q/*}/c", "/a/p/foo%20foo/q/bar%2Fbar/c", ["p/foo foo/q/bar%2Fbar"]],
   ["/a/{x=**}/c", "/a/p/foo%20foo/q/bar%2fbar/c", ["p/foo foo/q/bar%2fbar"]],
   [

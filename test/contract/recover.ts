@@ -1,4 +1,4 @@
-/** What `recoverAdmin` does beside authorities that run, on whichever store. */
+/** What `recoverAdmin` does while authorities run, on every store. */
 
 import pino from "pino";
 import type { Test } from "tap";
@@ -13,7 +13,10 @@ import { temporaryFolder } from "../support/temporary.js";
 
 const NEW_PASSWORD = "a new one, of many letters";
 
-/** What was done to the account before, by another administrator; what the audit trail then says first. */
+/**
+ * What another administrator did to the account before, and the first actions in the audit trail
+ * then.
+ */
 const BEFORE: readonly [what: string, act: (other: Act) => Promise<unknown>, trail: readonly string[]][] = [
   ["forgot the password", async () => undefined, ["password set"]],
   [
@@ -30,8 +33,9 @@ interface Act {
 }
 
 /**
- * @param openDatabase makes a store, and gives what opens it once more, as each process does
- * @param count of authorities that run on it
+ * @param openDatabase makes a store, and returns a function that opens it once more, as each
+ * process does
+ * @param count the number of authorities that run on it
  */
 export function recoverContract(
   t: Test,
@@ -78,7 +82,7 @@ export function recoverContract(
     });
   }
 
-  t.test("another authority's guards do not decide by a login of before, and their log stays calm", async (t) => {
+  t.test("another authority's guards do not decide by an earlier login, and log no warning", async (t) => {
     const openStore = await openDatabase(t);
     const said: string[] = [];
     const log = pino({ level: "warn" }, { write: (line: string) => void said.push(line) });

@@ -1,5 +1,5 @@
-// Each field of Portico's own contracts that sounds like a secret is kept out of logs (`debug_redact`), or is here with the
-// reason why it need not be.
+// Each field of Portico's own contracts whose name suggests a secret is either hidden in logs
+// (`debug_redact`), or listed here with the reason why it is not secret.
 import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import t from "tap";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
@@ -14,7 +14,7 @@ const PAGE = "a place in a list, not a token";
 const REPEATED = "chosen by the caller to mark a repeated call; it opens nothing";
 const NAMED = "the name under which the caller keeps a value";
 
-/** By the end of the field's full name. */
+/** The reasons, by the end of the field's full name. */
 const NO_SECRETS: Readonly<Record<string, string>> = {
   ".page_token": PAGE,
   ".next_page_token": PAGE,
@@ -53,7 +53,7 @@ for (const field of suspects) {
   );
 }
 
-t.test("each reason is of a field that there is", async (t) => {
+t.test("each reason belongs to an existing field", async (t) => {
   const open = suspects.filter((field) => !isSecret(field)).map(nameOf);
   for (const end of Object.keys(NO_SECRETS))
     t.ok(

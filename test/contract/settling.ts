@@ -1,6 +1,7 @@
 /**
- * What several authorities on one store promise together: a deleted rule grants nothing once its deletion is acknowledged,
- * at no guard of any authority, whatever happens to the others. Guards are scripted; each engine of a shared store runs this.
+ * The promise of several authorities on one store: once the deletion of a rule is acknowledged, the
+ * rule grants nothing at any guard of any authority, whatever happens to the other authorities.
+ * Guards are scripted. The suite runs on each engine of a shared store.
  */
 
 import { mkdirSync } from "node:fs";
@@ -23,7 +24,7 @@ import { ScriptedGuard, type ScriptedGuardOptions } from "../services/auth/scrip
 import { deferred } from "../support/deferred.js";
 import { inTime, until } from "../support/until.js";
 
-/** Long enough that a busy machine does not reach its end by chance. */
+/** A lease so long that a busy machine does not reach its end by accident. */
 const LONG = 20_000;
 const SHORT = 1_500;
 const RULE = "may";
@@ -35,11 +36,11 @@ interface Member extends Open {
   readonly name: string;
   readonly store: FaultyStore;
   readonly said: Log[];
-  /** A guard of another process that follows this authority. */
+  /** Starts a guard, as of another process, that follows this authority. */
   guard(options?: Pick<ScriptedGuardOptions, "restrictions">): ScriptedGuard;
 }
 
-/** The authorities on one store, and the guards of all. */
+/** The authorities on one store, and all their guards. */
 export class Members {
   readonly guards: ScriptedGuard[] = [];
   readonly #t: Test;
@@ -49,7 +50,7 @@ export class Members {
   #enrolment: string | undefined;
   #token = "";
 
-  /** @param openStore opens the store once more, as each process does */
+  /** @param openStore opens the same store once more, as each process does */
   constructor(t: Test, openStore: () => Promise<KeyValueStore>) {
     this.#t = t;
     this.#folder = t.testdir();
@@ -91,7 +92,7 @@ export class Members {
     return this.#token;
   }
 
-  /** Creates the rule, and waits until each guard may decide by it. */
+  /** Creates the rule, and waits until each guard decides by it. */
   async grant(at: Member, guards: readonly ScriptedGuard[] = this.guards): Promise<void> {
     const rule = { id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
     await again(() => at.call(RulesService.create, { rule }, this.#token), Code.ALREADY_EXISTS);
@@ -101,7 +102,10 @@ export class Members {
     });
   }
 
-  /** Deletes the rule. When that is acknowledged, no guard may grant by it. Gives how long it took, in milliseconds. */
+  /**
+   * Deletes the rule. Once that is acknowledged, no guard may grant by it.
+   * @returns how long it took, in milliseconds
+   */
   async revoke(at: Member): Promise<number> {
     let start = 0;
     const remove = () => {
@@ -117,7 +121,7 @@ export class Members {
 
 type Check = (t: Test, members: Members) => Promise<void>;
 
-/** The authority does nothing further from the n-th of these steps on. Resolves when it has come there. */
+/** The authority stops for ever at the given step. Resolves when it reaches the step. */
 function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
   const reached = deferred();
   const never = deferred();
@@ -132,7 +136,7 @@ function killAt(store: FaultyStore, wanted: string, t: Test): Promise<void> {
   return inTime(reached.promise, `the authority comes to the step "${wanted}"`);
 }
 
-/** Holds the authority up at the next such step until `goOn`. */
+/** Pauses the authority when it first reaches the given step, until `goOn`. */
 function pauseAt(store: FaultyStore, wanted: string): { readonly reached: Promise<void>; goOn(): void } {
   const reached = deferred();
   const resumed = deferred();
@@ -150,7 +154,7 @@ function pauseAt(store: FaultyStore, wanted: string): { readonly reached: Promis
 }
 
 const BEHAVIOURS: Record<string, Check> = {
-  "a deletion is acknowledged when the guards at all authorities have applied it, and no sooner": async (
+  "a deletion is acknowledged when the guards of all authorities have applied it, not before": async (
     t,
     members,
   ) => {
@@ -173,14 +177,14 @@ const BEHAVIOURS: Record<string, Check> = {
       await members.grant(member);
     }
   },
-  "where no hint arrives, it is acknowledged all the same": async (t, members) => {
+  "a deletion is acknowledged even if no notification of the store arrives": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const { store } of all) store.isDeaf = true;
     for (const member of all) member.guard();
     await members.grant(all[1]!);
     t.ok((await members.revoke(all[0]!)) < LONG / 2);
   },
-  "a guard of another authority that does not answer is waited for until its lease has run out": async (t, members) => {
+  "a deletion waits for a silent guard of another authority until its lease has ended": async (t, members) => {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = there.guard();
     await members.grant(here);
@@ -190,7 +194,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await until(() => said() !== undefined, { what: () => `a guard is named; logged: ${JSON.stringify(there.said)}` });
     t.match(said(), { guard: "gateway" }, "its authority names it");
   },
-  "a lease of another authority counts with its own length": async (t, members) => {
+  "a deletion waits for a longer lease of another authority": async (t, members) => {
     const [short, long] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: 3 * SHORT })];
     const guard = long.guard();
     await members.grant(short);
@@ -198,7 +202,7 @@ const BEHAVIOURS: Record<string, Check> = {
     guard.stuck = true;
     t.ok((await members.revoke(short)) > 1.5 * SHORT);
   },
-  "an authority whose database is cut off": async (t, members) => {
+  "an authority that is cut off from the database grants no leases, and recovers": async (t, members) => {
     const [here, cut] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = cut.guard();
     await members.grant(here);
@@ -215,7 +219,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(said()[1], /^the store answers again, after \d+ s/, "and comes back by itself");
     t.notOk(guard.rules.has(RULE));
   },
-  "an authority that reads from a server which was replaced grants nothing": async (t, members) => {
+  "an authority that reads from a demoted server grants nothing": async (t, members) => {
     const [here, behind] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     behind.guard();
     await members.grant(here);
@@ -230,31 +234,34 @@ const BEHAVIOURS: Record<string, Check> = {
     behind.store.reconnect();
     await until(() => late.decides, { what: () => `the guard decides again: ${late.status}` });
   },
-  "a pong whose claim was renewed only after a change names the change": async (t, members) => {
+  "a pong names a change that was made before its lease record was renewed": async (t, members) => {
     const [here, other] = [await members.add(), await members.add()];
     const guard = other.guard();
     await members.grant(here);
     await guard.silence();
     guard.forgetLease();
-    // It hears of the change by nothing but its own reading of the log.
+    // It can learn of the change only when it reads the log.
     other.store.isDeaf = true;
     const { reached, goOn } = pauseAt(other.store, "before commit claims");
     guard.ping();
     await reached;
-    // Without a claim nobody waits for it.
+    // Without a lease record, no authority waits for its leases.
     await collectionOf(here.store, "grantors").delete(await collectionOf(here.store, "grantors").keys());
     await members.revoke(here);
     goOn();
     await until(() => guard.leased.size > 0, { what: () => `the guard gets a lease: ${guard.status}` });
     t.notOk(guard.leased.has(RULE));
   },
-  "a restriction that a guard of another authority does not understand": async (t, members) => {
+  "a restriction is created only when no guard of another authority lacks it": async (t, members) => {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const old = there.guard({ restrictions: [] });
     await until(() => old.decides, { what: () => `the guard decides: ${old.status}` });
     const request = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
     const limit = () => again(() => here.call(KeysService.create, request, members.token));
-    /** Tries again while a guard is said not to understand it: a guard that has left is told of for a moment more. */
+    /**
+     * Tries again while a guard is reported that does not understand the restriction. A guard that
+     * has left is reported for a moment longer.
+     */
     const create = async (): Promise<void> => {
       for (let isRefused = true; isRefused; ) {
         isRefused = await limit().then(
@@ -267,7 +274,7 @@ const BEHAVIOURS: Record<string, Check> = {
       }
     };
     await t.rejects(limit(), { code: Code.FAILED_PRECONDITION, message: /: gateway at the authority authority-2\./ });
-    // It gets its lease after the question: its authority tells of it only then.
+    // It gets its lease after the check: only then does its authority report it.
     old.leave();
     const { reached, goOn } = pauseAt(here.store, "before commit log");
     const creating = create();
@@ -282,7 +289,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const understanding = there.guard();
     await until(() => understanding.decides, { what: () => `another guard decides: ${understanding.status}` });
   },
-  "each authority knows how many there are": async (t, members) => {
+  "each authority knows the number of authorities": async (t, members) => {
     const all = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT }), await members.add()];
     const know = (some: readonly Member[], count: number) =>
       until(() => some.every(({ authority }) => authority.count() === count), {
@@ -295,7 +302,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await killAt(killed.store, "before commit claims", t);
     await know([here], 1);
   },
-  "an authority that stops leaves nothing to wait for": async (t, members) => {
+  "a change does not wait for an authority that was stopped cleanly": async (t, members) => {
     const [here, stopping] = [await members.add(), await members.add()];
     const guard = stopping.guard();
     await members.grant(here);
@@ -304,11 +311,12 @@ const BEHAVIOURS: Record<string, Check> = {
     await stopping.close();
     t.ok((await members.revoke(here)) < LONG / 2);
   },
-  "an authority that has another history than the store": async (t, members) => {
+  "an authority whose history differs from the store grants nothing": async (t, members) => {
     const [here, other] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = other.guard();
     await members.grant(here);
-    // The newest entry is lost in a failover, and another one takes its place: `other` has folded in the lost one.
+    // The newest entry is lost in a failover, and another one takes its place. `other` has applied
+    // the lost entry.
     const log = collectionOf(here.store, "log");
     const [last, text] = (await log.after("", 1e6)).at(-1)!;
     await here.close();
@@ -330,7 +338,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.notOk(late.decides || guard.decides, "and grants nothing, until it is started again");
     t.equal(said().length, 1, "says so once");
   },
-  "of two authorities that are handed one refresh token, one trades it": async (t, members) => {
+  "only one of two authorities accepts the same refresh token": async (t, members) => {
     const [here, other] = [await members.add(), await members.add()];
     for (let round = 0; round < 5; round++) {
       const { refreshToken } = await here.call(AuthService.login, {
@@ -348,7 +356,7 @@ const BEHAVIOURS: Record<string, Check> = {
       );
     }
   },
-  "changes made at all authorities at once hold at all of them": async (t, members) => {
+  "changes that are made at all authorities at once hold at all of them": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const member of all) for (let guard = 0; guard < 3; guard++) member.guard();
     const rule = (id: string) => ({ id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 });
@@ -372,7 +380,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(lists[1], lists[0]);
     t.same(lists[2], lists[0]);
   },
-  "the time of all is that of the clock that is ahead": async (_t, members) => {
+  "all authorities use the time of the fastest clock": async (_t, members) => {
     const ahead = 30_000;
     await members.add({ leaseMs: SHORT, clock: () => Date.now() + ahead });
     const behind = await members.add({ leaseMs: SHORT });
@@ -385,21 +393,24 @@ const BEHAVIOURS: Record<string, Check> = {
   },
 };
 
-/** Where an authority can be killed, or stopped, as it grants a lease; and as it makes a change. */
+/**
+ * The steps at which an authority can be killed or paused: when it grants a lease, and when it
+ * makes a change.
+ */
 const STEPS = {
   ping: ["before commit claims", "after commit claims", "before range log", "after range log"],
   change: ["before commit log", "after commit log", "before range claims", "after range claims"],
 };
 
 for (const step of STEPS.ping) {
-  BEHAVIOURS[`an authority killed ${step}, as it grants a lease, is waited for once`] = async (t, members) => {
+  BEHAVIOURS[`an authority killed ${step}, when it grants a lease, delays only one change`] = async (t, members) => {
     const [here, dead] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     dead.guard();
     await members.grant(here);
     await killAt(dead.store, step, t);
     await members.revoke(here);
     const later: number[] = [];
-    // Where the machine holds the process up, one of them takes long all the same.
+    // On a busy machine, one of these changes may take long by accident.
     for (let change = 0; change < 5 && Math.min(...later) >= SHORT; change++) {
       await members.grant(here, []);
       later.push(await members.revoke(here));
@@ -407,7 +418,7 @@ for (const step of STEPS.ping) {
     t.ok(Math.min(...later) < SHORT, "a later change does not wait for it");
     await until(async () => (await collectionOf(here.store, "grantors").keys()).length <= 2);
   };
-  BEHAVIOURS[`an authority stopped ${step}, and going on after the change, grants nothing by it`] = async (
+  BEHAVIOURS[`an authority stopped ${step}, when it grants a lease, and continued after a deletion, grants nothing by the rule`] = async (
     t,
     members,
   ) => {
@@ -418,7 +429,7 @@ for (const step of STEPS.ping) {
     const { reached, goOn } = pauseAt(stopped.store, step);
     guard.ping();
     await reached;
-    // Nothing else tells the guard of the deletion.
+    // The guard does not receive the deletion by another path.
     guard.stuck = true;
     await members.revoke(here);
     goOn();
@@ -431,7 +442,7 @@ for (const step of STEPS.ping) {
 }
 
 for (const step of STEPS.change) {
-  BEHAVIOURS[`an authority killed ${step}, as it makes a change, leaves the others as they were`] = async (
+  BEHAVIOURS[`an authority killed ${step}, when it makes a change, does not impair the others`] = async (
     t,
     members,
   ) => {
@@ -453,8 +464,9 @@ for (const step of STEPS.change) {
 }
 
 /**
- * @param openStore gives what opens one shared store, which is empty, once for each authority
- * @param options `allSteps: false` kills and stops authorities at the first step of each kind only
+ * @param openStore prepares an empty shared store, and returns a function that opens it once more
+ * for each authority
+ * @param options `allSteps: false` kills and pauses authorities only at the first step of each kind
  */
 export function settlingContract(
   t: Test,

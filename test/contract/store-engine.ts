@@ -10,7 +10,10 @@ export interface Engine {
   openAgain(store: KeyValueStore): Promise<KeyValueStore>;
 }
 
-/** Checks a behaviour on an empty store. `openAgain` opens it once more, until the test ends. */
+/**
+ * Checks a behaviour on an empty store. `openAgain` opens the same store once more, until the test
+ * ends.
+ */
 export type Check = (t: Test, store: KeyValueStore, openAgain: () => Promise<KeyValueStore>) => Promise<void>;
 
 export function checkOn(t: Test, { open, openAgain }: Engine, behaviours: Readonly<Record<string, Check>>): void {

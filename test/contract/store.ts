@@ -23,12 +23,12 @@ const keysOf = async (store: KeyValueStore, range: object = {}) => {
   const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000, ...range });
   return entries.map(({ key }) => key);
 };
-/** A time that has passed, and one that comes long after the test. */
+/** A time that has passed, and a time long after the test. */
 const PAST = 1;
 const LATER = Number.MAX_SAFE_INTEGER;
 
 const BEHAVIOURS: Record<string, Check> = {
-  "gives the entries of keys in their order, and undefined for absent ones": async (t, store) => {
+  "returns the entries in the order of the keys, and undefined for absent ones": async (t, store) => {
     const values = ["", '":x"', '{"grüße":"\\u0000 😀"}', "x".repeat(100_000)];
     await store.commit(values.map((text, index) => set(`${index}`, text)));
     const found = await store.get(["3", "absent", "2", "1", "0"]);
@@ -38,7 +38,7 @@ const BEHAVIOURS: Record<string, Check> = {
     );
     t.same(await store.get([]), []);
   },
-  "has the same ID for all that open it": async (t, store, openAgain) => {
+  "has the same ID in every process that opens it": async (t, store, openAgain) => {
     t.match(store.id, /^[0-9a-f-]{36}$/);
     const others = await Promise.all([openAgain(), openAgain()]);
     for (const other of others) t.equal(other.id, store.id);
@@ -52,7 +52,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await other.commit([{ kind: "delete", key: "key" }]);
     t.equal(await value(store, "key"), undefined);
   },
-  "gives another version with each write, also of the same value and after a deletion": async (t, store) => {
+  "returns a new version with each write, also for the same value and after a deletion": async (t, store) => {
     const versions = new Set<string | undefined>();
     for (const write of [set("key"), set("key"), add("key"), set("key")]) {
       await store.commit([write]);
@@ -72,7 +72,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await keysOf(store, { reverse: true }), keys.toReversed());
     t.same(await keysOf(store, { from: "a/", to: "a0" }), ["a/1"]);
   },
-  "gives a part of a range, and says whether others follow": async (t, store) => {
+  "returns a part of a range, and whether more entries follow": async (t, store) => {
     await store.commit(["a", "b", "c", "d"].map((key) => set(key)));
     const part = async (range: object) => {
       const { entries, more } = await store.range({ from: "a", to: "z", limit: 2, ...range });
@@ -86,7 +86,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.same(await part({ reverse: true, to: "c" }), ["ba", false]);
     t.same(await part({ from: "x" }), ["", false]);
   },
-  "gives fewer entries of a range than asked for where they are long, and at least one": async (t, store) => {
+  "returns fewer entries of a range than requested if they are long, but at least one": async (t, store) => {
     const long = "x".repeat(MAX_TOTAL_BYTES / 2 - 10);
     for (const key of ["a", "b", "c"]) await store.commit([set(key, long)]);
     await store.commit([set("d", "x".repeat(MAX_TOTAL_BYTES + 1))]);
@@ -100,32 +100,32 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(await store.count("a/", "a0"), 2);
     t.equal(await store.count("c/", "c0"), 0);
   },
-  "gives the keys of a range in order": async (t, store) => {
+  "returns the keys of a range in order": async (t, store) => {
     const keys = ["%", "0001", "0010", "_", "a:b", "é", "\u{1f600}"];
     await store.commit([...keys.toReversed().map((key) => set(key)), set("old", "1", { expires: PAST })]);
     t.same(await store.keys("", "\u{10ffff}"), keys);
     t.same(await store.keys("0001", "_"), ["0001", "0010"]);
     t.same(await store.keys("b", "c"), []);
   },
-  "says how much room its entries take": async (t, store) => {
+  "returns the size of its entries": async (t, store) => {
     const before = await store.size();
     for (let index = 0; index < 20; index++) await store.commit([set(`${index}`, randomBytes(10_000).toString("hex"))]);
     const grown = (await store.size()) - before;
     t.ok(grown >= 100_000 && grown < 4_000_000, `${grown}`);
   },
-  "says what its server's clock says, where it has a server": async (t, store) => {
+  "returns the time of its server, if it has a server": async (t, store) => {
     const time = await store.time();
     if (store.mayBeStale) t.ok(Math.abs(time! - Date.now()) < 60_000, `${time}`);
     else t.equal(time, undefined);
   },
-  "shows a commit that need not be durable to others at once": async (t, store, openAgain) => {
+  "shows a commit that need not be durable to other processes at once": async (t, store, openAgain) => {
     const other = await openAgain();
     for (const text of ["1", "2", "3"]) {
       t.match(await store.commit([set("key", text)], { durable: false }), { committed: true });
       t.equal(await value(other, "key"), text);
     }
   },
-  "says what each write of a commit has changed": async (t, store) => {
+  "returns what each write of a commit has changed": async (t, store) => {
     await store.commit([set("a", "old")]);
     const result = await store.commit([set("a", "new"), set("b", "b"), add("n", 5), { kind: "delete", key: "a" }]);
     const changes = [
@@ -161,7 +161,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(await store.commit([set("b"), set("a", "new", { condition: { version } })]), { committed: true });
     t.match(await store.commit([set("a", "newer", { condition: { value: "new" } })]), { committed: true });
   },
-  "lets each write of a commit see those before it": async (t, store) => {
+  "lets each write of a commit see the earlier ones": async (t, store) => {
     const result = await store.commit([set("n", "1"), add("n"), set("n", "9", { condition: "absent" })]);
     t.same(result, { committed: false, failed: 2 });
     const writes: StoredWrite[] = [
@@ -173,7 +173,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(await store.commit(writes), { committed: true });
     t.equal(await value(store, "n"), "9");
   },
-  "increments whole numbers alone": async (t, store) => {
+  "increments only whole numbers": async (t, store) => {
     await store.commit([set("text", '"1"'), set("half", "0.5"), set("n", "-3")]);
     for (const key of ["text", "half"]) {
       await t.rejects(store.commit([set("other"), add(key)]), { code: Code.FAILED_PRECONDITION });
@@ -182,7 +182,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await store.commit([add("n", 4)]);
     t.equal(await value(store, "n"), "1");
   },
-  "takes what has expired as absent, in every operation": async (t, store) => {
+  "treats expired entries as absent in every operation": async (t, store) => {
     const expired = set("key", "7", { expires: PAST });
     const absent: Record<string, () => Promise<unknown>> = {
       get: async () => (await store.get(["key"]))[0] === undefined,
@@ -205,14 +205,14 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(await value(store, "key"), "7");
     t.match((await store.get(["key"]))[0], { expires: LATER });
   },
-  "keeps the time of an entry that is incremented, and drops it where it is set again": async (t, store) => {
+  "keeps the expiry of an entry that is incremented, and drops it when it is set again": async (t, store) => {
     await store.commit([set("key", "7", { expires: LATER })]);
     await store.commit([add("key")]);
     t.match((await store.get(["key"]))[0], { value: "8", expires: LATER });
     await store.commit([set("key", "7")]);
     t.match((await store.get(["key"]))[0], { value: "7", expires: undefined });
   },
-  "sweeps what has expired, and nothing else": async (t, store, openAgain) => {
+  "deletes expired entries, and no others": async (t, store, openAgain) => {
     const many = Array.from({ length: 1200 }, (_, index) => set(`expired ${index}`, "1", { expires: PAST }));
     await store.commit(many);
     await store.commit([set("kept"), set("kept later", "1", { expires: LATER })]);
@@ -239,7 +239,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await store.commit([set("key", "before")]);
     await race({ value: "before" });
   },
-  "belongs to no installation until one claims it, and to that one for good": async (t, store, openAgain) => {
+  "belongs to no installation until one claims it, and then always to that one": async (t, store, openAgain) => {
     t.equal(await store.owner(), undefined);
     t.equal(await store.claim("a"), "a");
     const other = await openAgain();
@@ -248,7 +248,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(await other.claim("a"), "a");
     t.equal(await other.owner(), "a");
   },
-  "is not claimed with entries, unless that is said": async (t, store, openAgain) => {
+  "is not claimed if it has entries, unless the option allows it": async (t, store, openAgain) => {
     await store.commit([set("key")]);
     t.equal(await store.claim("a"), undefined);
     t.equal(await store.owner(), undefined);
@@ -257,7 +257,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.equal(await store.owner(), "b");
     t.equal(await value(store, "key"), "1", "its entries stay");
   },
-  "is claimed by one of several that race": async (t, store, openAgain) => {
+  "is claimed by only one of several concurrent installations": async (t, store, openAgain) => {
     const others = await Promise.all([openAgain(), openAgain(), openAgain()]);
     await store.commit([set("key")]);
     const owners = await Promise.all(
@@ -266,7 +266,7 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(owners[0], /^installation [0-3]$/);
     t.same([...new Set(owners)], [await store.owner()], "all are told the same");
   },
-  "lets others see all writes of a commit at one moment": async (t, store, openAgain) => {
+  "shows all writes of a commit to others at the same moment": async (t, store, openAgain) => {
     const other = await openAgain();
     let writing = true;
     const write = async (): Promise<void> => {
@@ -285,7 +285,7 @@ const BEHAVIOURS: Record<string, Check> = {
     await Promise.all([write(), read()]);
     t.same(torn, []);
   },
-  "does not let one commit that fails take others with it": async (t, store) => {
+  "fails only the commit with an error, not others at the same time": async (t, store) => {
     await store.commit([set("text", '"1"')]);
     const results = await Promise.allSettled([
       store.commit([add("n")]),

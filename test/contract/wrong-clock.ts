@@ -1,4 +1,7 @@
-/** What three authorities on one store do where the clock of one of their machines, or the store's, is wrong: they go on. */
+/**
+ * Three authorities on one store continue to work when the clock of one machine, or of the
+ * database, is wrong.
+ */
 
 import pino from "pino";
 import type { Test } from "tap";
@@ -9,7 +12,7 @@ import { until } from "../support/until.js";
 const SECOND = 1_000;
 const DAY = 86_400 * SECOND;
 
-/** An authority, and how wrong the clock of its machine is. */
+/** An authority, and the error of the clock of its machine. */
 interface Member extends Open {
   off: number;
   readonly said: string[];
@@ -17,9 +20,8 @@ interface Member extends Open {
 
 interface Fault {
   readonly title: string;
-  /** By how much the clock of one is wrong, in milliseconds. */
+  /** How far the clock of one authority is ahead, in milliseconds. */
   readonly off: number;
-  /** When it is wrong. */
   readonly when: "from its start" | "while it runs";
 }
 
@@ -30,10 +32,13 @@ const FAULTS: readonly Fault[] = [35 * SECOND, 3 * DAY, -3 * DAY].flatMap((off) 
   }),
 );
 
-/** @param openStore opens a store once more, as each process does; its clock is right */
+/**
+ * @param openDatabase prepares a store whose clock is right, and returns a function that opens it
+ * once more, as each process does
+ */
 export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<() => Promise<KeyValueStore>>): void {
   for (const { title, off, when } of FAULTS) {
-    t.test(`${title} stops no change, and stays out of the store`, async (t) => {
+    t.test(`${title} does not prevent changes, and is not stored`, async (t) => {
       const openStore = await openDatabase(t);
       const right = [await start(t, openStore), await start(t, openStore)];
       const wrong = await start(t, openStore, when === "from its start" ? off : 0);
@@ -44,7 +49,7 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
         for (const guard of [...right, wrong]) t.ok(await isGood(guard, token), "a token is good at each of them");
       }
       for (const token of before) t.ok(await isGood(wrong, token), "what was good stays good");
-      // The others read the time that it writes, at least once.
+      // The others read a time that the wrong clock has written, at least once.
       const error = /^the clock of the authority's machine is wrong: .* \d+ s (ahead of|behind) the database's clock/;
       t.match(wrong.authority.errors(), [error]);
       t.match(wrong.said.filter((line) => error.test(line)).length, 1, "it is logged once");
@@ -60,7 +65,7 @@ export function wrongClockContract(t: Test, openDatabase: (t: Test) => Promise<(
   }
 }
 
-/** Opens an authority on a machine whose clock is off by so many milliseconds. */
+/** Opens an authority on a machine whose clock is ahead by `off` milliseconds. */
 export async function start(t: Test, openStore: () => Promise<KeyValueStore>, off = 0): Promise<Member> {
   const store = await openStore();
   t.teardown(() => store.close());

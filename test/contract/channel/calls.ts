@@ -1,4 +1,4 @@
-/** Calls as the contract of channels makes them, and what it waits for. */
+/** Helpers for the tests of channels: calls, and what the tests wait for. */
 import type { Test } from "tap";
 import type { Metadata } from "../../../src/call/metadata.js";
 import type { StatusError } from "../../../src/errors.js";
@@ -8,10 +8,13 @@ import type { Context } from "../../../src/rpc/service.js";
 import { type RawImplementation, RawService } from "../../rpc/raw-service.js";
 import { deferred } from "../../support/deferred.js";
 
-/** Most bytes of a message, which `open` must set on both sides. */
+/** The maximum size of a message, in bytes. `open` must set it on both sides. */
 export const MAX_BODY = 1_000_000;
 
-/** A test of one behaviour; `serve` gives a channel to a service with these endpoints. */
+/**
+ * A test of one behaviour. `serve` starts a service with these endpoints, and returns a channel to
+ * it.
+ */
 export type Behaviour = (t: Test, serve: Serve) => Promise<void>;
 export type Serve = (endpoints: Partial<RawImplementation>) => Promise<Channel>;
 
@@ -22,7 +25,10 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
 
 export const never = (): Promise<never> => new Promise(() => {});
 
-/** An endpoint that answers nothing, and tells when it is reached and when it is stopped. */
+/**
+ * An endpoint that never responds. `reached` and `stopped` resolve when a call begins and when it
+ * is cancelled.
+ */
 export function lasting() {
   const reached = deferred();
   const stopped = deferred();
@@ -41,7 +47,9 @@ export const rejection = (promise: Promise<unknown>): Promise<StatusError> =>
     (error) => error as StatusError,
   );
 
-/** Waits until a call has come back, so that a short deadline is not spent on connecting. */
+/**
+ * Waits for the response of a call, so that a short deadline does not include the time to connect.
+ */
 export async function connected(channel: Channel): Promise<void> {
   await rejection(unary(channel, { ...RawService.one, path: "/raw.Raw/Unknown" }, Buffer.alloc(0)));
 }
@@ -52,17 +60,17 @@ export async function collect(responses: AsyncIterable<Buffer>): Promise<string[
   return texts;
 }
 
-/** A call by the bare interface, and all that its listener is told. */
+/** Records everything that the listener of a call is notified of. */
 export class Recorded implements CallListener {
   readonly messages: Uint8Array[] = [];
   readonly ends: Status[] = [];
   headers: Metadata | undefined;
   readonly #ended = deferred<Status>();
-  /** What to do at each message. */
+  /** Is called at each message. */
   react: (message: Uint8Array) => void = () => {};
   drained: () => void = () => {};
 
-  /** Resolves at the end; and a while later, so that anything told after it is recorded too. */
+  /** Resolves 20 ms after the end, so that later notifications are recorded too. */
   get ended(): Promise<Status> {
     return this.#ended.promise.then((status) => new Promise((resolve) => setTimeout(resolve, 20, status)));
   }
@@ -89,7 +97,7 @@ export const start = (method: { path: string }, extra: Partial<CallStart> = {}):
   ...extra,
 });
 
-/** The text values of a name as a wire may join them, and its values that are bytes. */
+/** The text values of a name, joined by commas: gRPC lets a transport join them. */
 export const textOf = (metadata: Metadata | undefined, name: string): string =>
   (metadata ?? [])
     .filter(([key]) => key === name)

@@ -1,4 +1,4 @@
-/** How calls end: by failure, deadline, cancel, or the end of the channel. */
+/** How calls end: by an error, at the deadline, by cancellation, or with the channel. */
 import { Code, StatusError } from "../../../src/errors.js";
 import type { Status } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
@@ -22,7 +22,7 @@ import {
 } from "./calls.js";
 
 const HOUR = 3_600_000;
-/** The largest code of a status. */
+/** The maximum of a status code. */
 const MAX_CODE = 2 ** 31 - 1;
 
 const textOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
@@ -49,7 +49,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.notOk(status.neverSent);
   },
 
-  "carries codes of the service's own, above those of google.rpc.Code": async (t, serve) => {
+  "carries a code that google.rpc.Code does not have": async (t, serve) => {
     const details = [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }];
     const channel = await serve({
       one: (request) => {
@@ -67,7 +67,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     }
   },
 
-  "ends a call as a fault of the service whose code no status can have": async (t, serve) => {
+  "ends a call as an error of the service if no status can have its code": async (t, serve) => {
     const channel = await serve({
       one: (request) => {
         throw new StatusError(Number(textOfBytes(request)), "secret");
@@ -82,7 +82,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     }
   },
 
-  "carries what was sent before a failure": async (t, serve) => {
+  "carries the messages that were sent before an error": async (t, serve) => {
     const received = deferred();
     const channel = await serve({
       async *download(request) {
@@ -105,7 +105,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.same(heard, ["a"]);
   },
 
-  "answers INTERNAL, without a word of the error, where an endpoint throws by mistake": async (t, serve) => {
+  "responds with INTERNAL, without the message of the error, when an endpoint throws by mistake": async (t, serve) => {
     const channel = await serve({
       one: () => {
         throw new TypeError("secret at /etc/passwd");
@@ -115,7 +115,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.match(error, { code: Code.INTERNAL, message: "Internal error" });
   },
 
-  "answers UNIMPLEMENTED to an unknown path": async (t, serve) => {
+  "responds with UNIMPLEMENTED to an unknown path": async (t, serve) => {
     const channel = await serve({});
     const unknown = { ...RawService.one, path: "/raw.Raw/Unknown" };
     t.match(await rejection(unary(channel, unknown, Buffer.from("a"))), { code: Code.UNIMPLEMENTED });
@@ -165,7 +165,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     const call = unary(channel, RawService.one, Buffer.from("a"), { deadlineMonotonicMs: performance.now() + HOUR });
     await reached.promise;
     setWallClock(t, 2 * HOUR);
-    // When it ends, deadlines have been looked at on both sides.
+    // When this call has ended, both sides have checked their deadlines.
     await rejection(
       unary(channel, RawService.one, Buffer.from("hangs"), { deadlineMonotonicMs: performance.now() + 50 }),
     );
@@ -180,14 +180,14 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(error.code, Code.DEADLINE_EXCEEDED);
   },
 
-  "ends a call that is never sent whole, at its deadline": async (t, serve) => {
+  "ends a call at its deadline if it is never sent completely": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     channel.open(start(RawService.one, { deadlineMonotonicMs: performance.now() + 50 }), told);
     t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
   },
 
-  "tells the endpoint that its unary call was cancelled": async (t, serve) => {
+  "notifies the endpoint that its unary call was cancelled": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
     const controller = new AbortController();
@@ -204,7 +204,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(unary(channel, RawService.one, Buffer.from("a"), { signal }))).code, Code.CANCELLED);
   },
 
-  "tells the endpoint that its stream was cancelled, so that it cleans up": async (t, serve) => {
+  "notifies the endpoint that its stream was cancelled, so that it cleans up": async (t, serve) => {
     const cleaned = deferred();
     const channel = await serve({
       async *download(_request, { signal }) {
@@ -227,7 +227,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     await cleaned.promise;
   },
 
-  "breaks off an endpoint's reading when the caller cancels": async (t, serve) => {
+  "ends the endpoint's reading when the caller cancels": async (t, serve) => {
     const reading = deferred();
     const broken = deferred<StatusError>();
     const channel = await serve({
@@ -248,7 +248,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await rejection(collect(responses))).code, Code.CANCELLED);
   },
 
-  "tells the caller nothing after a cancel but the end": async (t, serve) => {
+  "notifies the caller only of the end after a cancel": async (t, serve) => {
     const channel = await serve({
       async *download(request) {
         for (;;) yield request;
@@ -268,7 +268,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.ends.length, 1);
   },
 
-  "tells the end once, after which no use of the call does harm": async (t, serve) => {
+  "notifies of the end once; using the call afterwards does no harm": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
@@ -286,7 +286,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal(told.messages.length, 1);
   },
 
-  "never calls the listener from within a use of the call": async (t, serve) => {
+  "never calls the listener while a method of the call runs": async (t, serve) => {
     const channel = await serve({
       one: (request) => request,
       async *chat(requests) {
@@ -335,7 +335,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.ok(callbacks >= 5);
   },
 
-  "ends a call with UNAVAILABLE also where it is closed from a timer": async (t, serve) => {
+  "ends a call with UNAVAILABLE when a timer closes the channel": async (t, serve) => {
     const channel = await serve({ one: never });
     const told = new Recorded();
     channel.open(start(RawService.one), told);
@@ -343,7 +343,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
     t.equal((await told.ended).code, Code.UNAVAILABLE);
   },
 
-  "ends its calls when it is closed, and takes no more": async (t, serve) => {
+  "ends its calls when it is closed, and accepts no more": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
     const told = new Recorded();

@@ -1,4 +1,4 @@
-/** What stops a sender that is faster than its receiver, and what bounds a message. */
+/** Back-pressure on a sender that is faster than its receiver, and the limit of a message. */
 
 import { randomBytes } from "node:crypto";
 import { Code } from "../../../src/errors.js";
@@ -8,7 +8,7 @@ import { deferred } from "../../support/deferred.js";
 import { type Behaviour, collect, connected, MAX_BODY, Recorded, rejection, start, text } from "./calls.js";
 
 export const flow: Readonly<Record<string, Behaviour>> = {
-  "drops the requests that an endpoint does not read to the end, and goes on": async (t, serve) => {
+  "drops the requests that an endpoint does not read, and continues": async (t, serve) => {
     const total = 200;
     const dropped = deferred();
     const channel = await serve({
@@ -29,7 +29,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     await sending;
   },
 
-  "holds an answer back from a paused caller, and its end with it": async (t, serve) => {
+  "delivers neither response nor end to a paused caller": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     const told = new Recorded();
     const call = channel.open(start(RawService.one), told);
@@ -43,8 +43,8 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.same(told.messages.map(text), ["a"]);
   },
 
-  // What cannot be compressed, since that is bounded as it is sent.
-  "stops a producer while its reader is paused": async (t, serve) => {
+  // Random bytes, because back-pressure counts bytes after compression.
+  "makes a producer wait while its reader is paused": async (t, serve) => {
     const size = 50_000;
     const total = 100;
     let produced = 0;
@@ -59,7 +59,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     told.react = () => call.pause();
     call.send(Buffer.from("a"));
     call.end();
-    // Calls that come back are the clock: while they do, an unstopped producer goes on.
+    // Other calls measure the time: while they succeed, a producer that does not wait continues.
     let before = -1;
     for (let still = 0; still < 20; still = produced === before ? still + 1 : 0) {
       before = produced;
@@ -73,7 +73,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal(told.messages.length, total, "all of them after the pause");
   },
 
-  "stops a caller while the endpoint does not read": async (t, serve) => {
+  "makes a caller wait while the endpoint does not read": async (t, serve) => {
     const size = 50_000;
     const total = 100;
     const go = deferred();
@@ -157,7 +157,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal((await ask(10, 10)).length, 10, "the channel is as good as before");
   },
 
-  "tells an answer that is too large from a broken protocol, and delivers what came before": async (t, serve) => {
+  "distinguishes a response that is too large from a protocol error, and delivers the messages before it": async (t, serve) => {
     const received = deferred();
     const channel = await serve({
       one: () => Buffer.alloc(MAX_BODY + 1),

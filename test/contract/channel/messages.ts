@@ -1,4 +1,4 @@
-/** What calls of each kind carry: messages, in their order, in both directions. */
+/** The messages of each kind of call: complete and in order, in both directions. */
 import { Code } from "../../../src/errors.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { RawService } from "../../rpc/raw-service.js";
@@ -11,7 +11,7 @@ export const messages: Readonly<Record<string, Behaviour>> = {
     t.equal(channel.state, "ready");
   },
 
-  "carries an answer that comes later": async (t, serve) => {
+  "carries a response that comes later": async (t, serve) => {
     const channel = await serve({ one: async (request) => request });
     t.equal(text(await unary(channel, RawService.one, Buffer.from("a"))), "a");
   },
@@ -75,7 +75,7 @@ export const messages: Readonly<Record<string, Behaviour>> = {
     t.same(heard, ["re 0", "re 1", "re 2", "re 3", "re 4"]);
   },
 
-  "lets responses go on after the requests have ended": async (t, serve) => {
+  "continues the responses after the requests have ended": async (t, serve) => {
     const channel = await serve({
       async *chat(requests) {
         const heard = await collect(requests);
@@ -103,7 +103,7 @@ export const messages: Readonly<Record<string, Behaviour>> = {
     t.doesNotThrow(() => send(Buffer.from("b")), "sending into an ended call is harmless");
   },
 
-  "refuses a unary call of no message, and of two": async (t, serve) => {
+  "refuses a unary call without a message, and with two": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     for (const messages of [0, 2]) {
       const told = new Recorded();

@@ -23,7 +23,7 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
   },
 
-  "carries a signed context beside the metadata, which its endpoint may read when it likes": async (t, serve) => {
+  "carries a caller assertion beside the metadata, which its endpoint may read at any time": async (t, serve) => {
     const go = deferred();
     const channel = await serve({
       async one(_request, context) {
@@ -41,11 +41,11 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     t.same(told.messages.map(String), ["by us; one, two; by us"]);
   },
 
-  "refuses a call with two authorization entries, of which either might count": async (t, serve) => {
+  "refuses a call with two authorization entries, because it is unclear which one counts": async (t, serve) => {
     const channel = await serve({ one: () => t.fail("it was let in") as never });
     const two: Metadata = ["pta_1", "pta_2"].map((token) => ["authorization", `Bearer ${token}`]);
     const { code, message } = await rejection(unary(channel, RawService.one, Buffer.from("a"), { metadata: two }));
-    // A client of grpc-js does not send it in the first place, and says INTERNAL.
+    // A client of grpc-js does not send the call, and fails with INTERNAL.
     t.ok(code === Code.UNAUTHENTICATED || code === Code.INTERNAL, `${code}`);
     t.match(message, /authorization/);
   },
@@ -69,7 +69,7 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     }
   },
 
-  "carries headers before the first message is there": async (t, serve) => {
+  "carries headers before the first message exists": async (t, serve) => {
     const go = deferred();
     const channel = await serve({
       async *download(request, context) {
