@@ -1,4 +1,4 @@
-/** Which methods an endpoint takes, and what OPTIONS and CORS answer. */
+/** Which HTTP methods an endpoint accepts, and the responses to OPTIONS and CORS requests. */
 import { ADA, HELLO, type HttpCase, NAME } from "./case.js";
 
 export const methods: readonly HttpCase[] = [
@@ -33,14 +33,14 @@ export const methods: readonly HttpCase[] = [
     id: "auth",
   },
   {
-    title: "OPTIONS of a login allows POST alone",
+    title: "OPTIONS of a login allows only POST",
     method: "OPTIONS",
     target: "/auth/login",
     status: 204,
     has: { allow: "POST, OPTIONS" },
   },
   {
-    title: "GET of an endpoint of Portico's own that has no side effects",
+    title: "GET of a built-in endpoint without side effects",
     target: "/registry/describe?service=helloworld",
     status: 200,
     calls: "service:registry:Registry.Describe",
@@ -87,7 +87,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "GET, HEAD, POST, OPTIONS", "content-length": undefined },
   },
   {
-    title: "OPTIONS under /v1 tells POST alone",
+    title: "OPTIONS under /v1 allows only POST",
     method: "OPTIONS",
     target: "/v1/helloworld/call",
     status: 204,
@@ -112,7 +112,7 @@ export const methods: readonly HttpCase[] = [
     },
   },
   {
-    title: "a page of an origin in PORTICO_CORS may read the answer",
+    title: "a page of an origin in PORTICO_CORS may read the response",
     target: "/helloworld",
     headers: [["Origin", "https://example.com"]],
     status: 200,
