@@ -19,15 +19,12 @@ t.test("a set has the files of its package and their imports, imports first", as
   t.ok(filesOf(descriptorsOf()).length > 30, "that of all packages has all");
 });
 
-t.test(
-  "the sets of services share the files that they both import, also in a set from another process",
-  async (t) => {
-    const timestampOf = (set: Uint8Array) => readDescriptors(set).getMessage("google.protobuf.Timestamp");
-    const url = timestampOf(descriptorsOf("url"));
-    t.ok(url);
-    t.equal(timestampOf(Buffer.from(descriptorsOf("wallet"))), url);
-  },
-);
+t.test("the sets of services share the files that they both import, also in a set from another process", async (t) => {
+  const timestampOf = (set: Uint8Array) => readDescriptors(set).getMessage("google.protobuf.Timestamp");
+  const url = timestampOf(descriptorsOf("url"));
+  t.ok(url);
+  t.equal(timestampOf(Buffer.from(descriptorsOf("wallet"))), url);
+});
 
 t.test("a set with a changed file is parsed separately", async (t) => {
   const changed = Buffer.from(

@@ -108,7 +108,11 @@ const BEHAVIOURS: Record<string, Check> = {
     }
     t.equal(await rows.create("5", "five"), true, "and writes go on");
   },
-  "shows all writes of a commit to others at the same moment, also in several collections": async (t, store, openAgain) => {
+  "shows all writes of a commit to others at the same moment, also in several collections": async (
+    t,
+    store,
+    openAgain,
+  ) => {
     const rows = collectionOf(store, "log");
     const other = await openAgain();
     const [otherRows, trail] = [collectionOf(other, "log"), collectionOf(other, "audit")];
@@ -133,7 +137,11 @@ const BEHAVIOURS: Record<string, Check> = {
     await Promise.all([write(), read()]);
     t.equal(await trail.get("newest"), "30");
   },
-  "lets only one of many concurrent writers create each key of a chain, in any process": async (t, store, openAgain) => {
+  "lets only one of many concurrent writers create each key of a chain, in any process": async (
+    t,
+    store,
+    openAgain,
+  ) => {
     const rows = collectionOf(store, "log");
     await rows.create("0", "first");
     const stores = [store, await openAgain(), await openAgain()];

@@ -154,10 +154,7 @@ function pauseAt(store: FaultyStore, wanted: string): { readonly reached: Promis
 }
 
 const BEHAVIOURS: Record<string, Check> = {
-  "a deletion is acknowledged when the guards of all authorities have applied it, not before": async (
-    t,
-    members,
-  ) => {
+  "a deletion is acknowledged when the guards of all authorities have applied it, not before": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const member of all) for (let guard = 0; guard < 2; guard++) member.guard();
     await members.grant(all[0]!);
@@ -418,10 +415,9 @@ for (const step of STEPS.ping) {
     t.ok(Math.min(...later) < SHORT, "a later change does not wait for it");
     await until(async () => (await collectionOf(here.store, "grantors").keys()).length <= 2);
   };
-  BEHAVIOURS[`an authority stopped ${step}, when it grants a lease, and continued after a deletion, grants nothing by the rule`] = async (
-    t,
-    members,
-  ) => {
+  BEHAVIOURS[
+    `an authority stopped ${step}, when it grants a lease, and continued after a deletion, grants nothing by the rule`
+  ] = async (t, members) => {
     const [here, stopped] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = stopped.guard();
     await members.grant(here);

@@ -12,8 +12,8 @@ const { clerk } = grpc.loadPackageDefinition(loadSync(fileURLToPath(new URL("cle
 const server = new grpc.Server();
 let last = Promise.resolve();
 server.addService(clerk.Clerk.service, {
-  serve(_call, answer) {
-    last = last.then(() => sleep(4)).then(() => answer(null, {}));
+  serve(_call, respond) {
+    last = last.then(() => sleep(4)).then(() => respond(null, {}));
   },
 });
 server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, port) => {

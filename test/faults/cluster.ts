@@ -28,7 +28,7 @@ export class Cluster {
   /** The data folder of the authority. The other processes find their enrolment tokens there. */
   readonly data: string;
   readonly #started: Portico[] = [];
-  readonly #foreign: ChildProcess[] = [];
+  readonly #external: ChildProcess[] = [];
   #authorityAddress: string | undefined;
   #linked = "";
 
@@ -93,7 +93,7 @@ export class Cluster {
     const program = [process.execPath, script, `${edgeHost}:0`];
     const [command, ...args] = [...atEdge, ...program] as [string, ...string[]];
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-    this.#foreign.push(child);
+    this.#external.push(child);
     const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
     const target = /listening on (\S+)/.exec(line)?.[1];
     writeFileSync(join(this.data, "portico.json"), JSON.stringify({ services: [{ name, target, descriptors }] }));
@@ -143,7 +143,7 @@ export class Cluster {
 
   async stop(): Promise<void> {
     for (const portico of this.#started) portico.child.kill("SIGCONT");
-    for (const child of this.#foreign) child.kill("SIGKILL");
+    for (const child of this.#external) child.kill("SIGKILL");
     await Promise.all(this.#started.map((portico) => portico.stop("SIGKILL")));
   }
 

@@ -75,7 +75,7 @@ const SESSIONS: Record<string, (session: ClientHttp2Session) => void> = {
 };
 
 let connected = 0;
-let told = 0;
+let printed = 0;
 
 /**
  * Opens each connection from its own address, with pauses: the system refuses some of too many at
@@ -102,7 +102,7 @@ async function open(): Promise<void> {
 }
 
 setInterval(() => {
-  if (connected > told) console.log(connected);
-  told = connected;
+  if (connected > printed) console.log(connected);
+  printed = connected;
 }, 100);
 void open();

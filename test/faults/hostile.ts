@@ -114,7 +114,7 @@ async function bystander(server: Server, bytes: number): Promise<string> {
 interface Cost {
   readonly connections: number;
   readonly before: number;
-  readonly most: number;
+  readonly peakMib: number;
   readonly kernel: number;
   readonly stopped: boolean;
   readonly small: string;
@@ -135,7 +135,7 @@ async function attack(name: string, port: "HTTP" | "gRPC", count: number): Promi
   client.stdout.setEncoding("utf8").on("data", (text: string) => {
     connected = Number(text.trim().split("\n").at(-1));
   });
-  let most = before;
+  let peakMib = before;
   let kernel = 0;
   let grown = performance.now();
   let small = "";
@@ -144,23 +144,23 @@ async function attack(name: string, port: "HTTP" | "gRPC", count: number): Promi
   while (performance.now() - started < WATCH_MS && server.child.exitCode === null) {
     await wait(50);
     const now = memory(pid);
-    if (now > most + 2) grown = performance.now();
-    most = Math.max(most, now);
+    if (now > peakMib + 2) grown = performance.now();
+    peakMib = Math.max(peakMib, now);
     kernel = Math.max(kernel, kernelMemory() - kernelBefore);
-    if (most > MAX_MIB) break;
+    if (peakMib > MAX_MIB) break;
     if (connected === count && performance.now() - grown > SETTLED_MS) break;
   }
-  const stopped = most > MAX_MIB;
+  const stopped = peakMib > MAX_MIB;
   if (!stopped) {
     small = await bystander(server, 10);
     large = await bystander(server, 2 ** 20);
-    most = Math.max(most, memory(pid));
+    peakMib = Math.max(peakMib, memory(pid));
   }
   client.kill("SIGKILL");
   server.child.kill("SIGKILL");
   await Promise.all([once(client, "exit"), server.child.exitCode ?? once(server.child, "exit")]);
   rmSync(server.data, { recursive: true, force: true });
-  return { connections: connected, before, most, kernel, stopped, small, large };
+  return { connections: connected, before, peakMib, kernel, stopped, small, large };
 }
 
 console.log(
@@ -170,9 +170,9 @@ console.log("|---|---|---|---|---|---|---|");
 for (const { name, port, does } of ATTACKS) {
   if (options.only !== undefined && options.only !== name) continue;
   for (const count of options.counts.split(",").map(Number)) {
-    const { connections, before, most, kernel, stopped, small, large } = await attack(name, port, count);
+    const { connections, before, peakMib, kernel, stopped, small, large } = await attack(name, port, count);
     const reached = connections < count ? `${connections} of ${count}` : String(count);
-    const peak = stopped ? `over ${MAX_MIB}` : String(most);
+    const peak = stopped ? `over ${MAX_MIB}` : String(peakMib);
     console.log(`| ${port}: ${does} | ${reached} | ${before} | ${peak} | ${kernel} | ${small} | ${large} |`);
   }
 }

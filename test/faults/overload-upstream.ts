@@ -24,17 +24,17 @@ interface Kind {
   readonly title: string;
   readonly path: string;
   /** Starts an external service, before the authority, with the data folder of the authority. */
-  readonly foreign?: (data: string) => Promise<ChildProcess>;
-  readonly own?: string;
+  readonly startExternal?: (data: string) => Promise<ChildProcess>;
+  readonly builtIn?: string;
 }
 
 const KINDS: readonly Kind[] = [
   {
     title: "a QR code (1.6 ms), `portico service`",
     path: `/qr/generate?format=SVG&correction=HIGH&text=${"a".repeat(160)}`,
-    own: "qr",
+    builtIn: "qr",
   },
-  { title: "an external service with a lock (4 ms)", path: "/clerk/serve", foreign: startClerk },
+  { title: "an external service with a lock (4 ms)", path: "/clerk/serve", startExternal: startClerk },
 ];
 
 /** The number of callers at the peak. Each calls again after each response. */
@@ -60,7 +60,11 @@ async function startClerk(data: string): Promise<ChildProcess> {
 /**
  * Starts the processes of a kind: an authority, a gateway, the flooded service, and another one.
  */
-async function startAll({ foreign, own }: Kind, data: string, started: (Portico | ChildProcess)[]): Promise<number> {
+async function startAll(
+  { startExternal, builtIn }: Kind,
+  data: string,
+  started: (Portico | ChildProcess)[],
+): Promise<number> {
   const run = async (role: string[], core: number, env = {}): Promise<Portico> => {
     const settings = { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info", ...env };
     const launch = { program: resolve(options.program), before: onCore(core) };
@@ -68,16 +72,16 @@ async function startAll({ foreign, own }: Kind, data: string, started: (Portico 
     started.push(portico);
     return portico;
   };
-  if (foreign !== undefined) started.push(await foreign(data));
+  if (startExternal !== undefined) started.push(await startExternal(data));
   const authority = await run(["authority"], 0);
   const joined = { PORTICO_AUTHORITY: authority.address("gRPC") };
   const gateway = await run(["gateway"], 0, joined);
   await run(["service", "id"], 0, joined);
-  if (own !== undefined) await run(["service", own], 1, joined);
+  if (builtIn !== undefined) await run(["service", builtIn], 1, joined);
   return Number(new URL(gateway.address("HTTP")).port);
 }
 
-async function answered(port: number, path: string): Promise<void> {
+async function untilServed(port: number, path: string): Promise<void> {
   for (const late = performance.now() + 10_000; ; await wait(50)) {
     const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
     if (status === 200) return;
@@ -94,7 +98,7 @@ async function measure(kind: Kind): Promise<string[]> {
   const started: (Portico | ChildProcess)[] = [];
   try {
     const port = await startAll(kind, data, started);
-    for (const each of [path, "/id/generate"]) await answered(port, each);
+    for (const each of [path, "/id/generate"]) await untilServed(port, each);
     const atPeak = { port, path, seconds: 5, callers: AT_PEAK, kept: true };
     await callers(atPeak); // Warms up: V8 compiles the code.
     const peak = await callers(atPeak);

@@ -25,7 +25,12 @@ export const shapes: readonly HttpCase[] = [
   },
   { title: "all letters may be lower case", target: "/helloworld/call?name=Ada", status: 200, calls: HELLO },
   { title: "all letters may be upper case", target: "/HELLOWORLD/HELLOWORLD.CALL?name=Ada", status: 200, calls: HELLO },
-  { title: "upper and lower case may be mixed", target: "/hElLoWoRlD/hElLoWoRlD/cAlL?name=Ada", status: 200, calls: HELLO },
+  {
+    title: "upper and lower case may be mixed",
+    target: "/hElLoWoRlD/hElLoWoRlD/cAlL?name=Ada",
+    status: 200,
+    calls: HELLO,
+  },
   {
     title: "another gRPC service of a service than its main one",
     target: "/probe/members/call",
@@ -136,7 +141,12 @@ export const oddPaths: readonly HttpCase[] = [
     status: 200,
     calls: HELLO,
   },
-  { title: "a path that is encoded twice is decoded once", target: "/helloworld/%2563all", status: 404, id: "helloworld" },
+  {
+    title: "a path that is encoded twice is decoded once",
+    target: "/helloworld/%2563all",
+    status: 404,
+    id: "helloworld",
+  },
   { title: "an encoded slash does not separate segments", target: "/helloworld%2fcall", status: 404 },
   {
     title: "an encoded slash does not separate v1 from the service",
@@ -161,7 +171,11 @@ export const oddPaths: readonly HttpCase[] = [
   { title: "a parent segment is not resolved", target: "/x/../helloworld/call", status: 404 },
   { title: "a parent segment does not lead out of v1", target: "/v1/../helloworld/call", status: 404 },
   { title: "an encoded parent segment is not resolved", target: "/x/%2e%2e/helloworld/call", status: 404 },
-  { title: "a percent sign before characters that are no hex digits is malformed", target: "/helloworld/%zz", status: 400 },
+  {
+    title: "a percent sign before characters that are no hex digits is malformed",
+    target: "/helloworld/%zz",
+    status: 400,
+  },
   { title: "a percent sign at the end is malformed", target: "/helloworld/call%", status: 400 },
   { title: "a percent sign before only one digit is malformed", target: "/helloworld/call%6", status: 400 },
   { title: "a backslash is not a slash", target: "/helloworld\\call", status: 400 },
@@ -315,7 +329,12 @@ export const nowhere: readonly HttpCase[] = [
 
 export const own: readonly HttpCase[] = [
   { title: "/livez says that the process is alive", target: "/livez", status: 200, response: { Status: "alive" } },
-  { title: "/readyz says that the gateway is ready for calls", target: "/readyz", status: 200, response: { Status: "ready" } },
+  {
+    title: "/readyz says that the gateway is ready for calls",
+    target: "/readyz",
+    status: 200,
+    response: { Status: "ready" },
+  },
   { title: "/readyz accepts HEAD", method: "HEAD", target: "/readyz", status: 200 },
   { title: "/metrics is not on the callers' port", target: "/metrics", status: 404 },
 ];

@@ -9,7 +9,7 @@ export const written: readonly (Wire & { json: string })[] = [
   { type: "Implicit", title: "fields without presence are always there", wire: message(), json: ZEROS },
   {
     type: "Lists",
-    title: "lists without presence are always there",
+    title: "lists are always there, even if they are empty",
     wire: message([3, 1]),
     json: '{"double":[],"float":[],"int32":[1],"int64":[],"uint32":[],"uint64":[],"sint32":[],"sint64":[],"fixed32":[],"fixed64":[],"sfixed32":[],"sfixed64":[],"bool":[],"string":[],"bytes":[],"color":[],"message":[],"unpacked":[],"value":[],"null":[],"wrapped":[]}',
   },

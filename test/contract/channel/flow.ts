@@ -157,7 +157,10 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     t.equal((await ask(10, 10)).length, 10, "the channel is as good as before");
   },
 
-  "distinguishes a response that is too large from a protocol error, and delivers the messages before it": async (t, serve) => {
+  "distinguishes a response that is too large from a protocol error, and delivers the messages before it": async (
+    t,
+    serve,
+  ) => {
     const received = deferred();
     const channel = await serve({
       one: () => Buffer.alloc(MAX_BODY + 1),

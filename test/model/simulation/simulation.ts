@@ -63,8 +63,8 @@ class World {
     this.random = randomOf(setting.seed);
   }
 
-  between(least: number, most: number): number {
-    return least + (most - least) * this.random();
+  between(min: number, max: number): number {
+    return min + (max - min) * this.random();
   }
 
   drift(): number {
