@@ -51,11 +51,11 @@ async function serverGone(t: Test, open: OpenChannel): Promise<void> {
   call.end();
   await Promise.all([reached.promise, chatting.promise]);
   kill();
-  for (const told of [one, chat]) {
-    const { code, neverSent, message } = await told.ended;
+  for (const recorded of [one, chat]) {
+    const { code, neverSent, message } = await recorded.ended;
     t.equal(code, Code.UNAVAILABLE, message);
     t.notOk(neverSent, "it was sent");
     t.notMatch(message, /127\.0\.0\.1/, "no address of the inside");
-    t.equal(told.ends.length, 1);
+    t.equal(recorded.ends.length, 1);
   }
 }

@@ -35,7 +35,7 @@ type Log = Record<string, unknown>;
 interface Member extends Open {
   readonly name: string;
   readonly store: FaultyStore;
-  readonly said: Log[];
+  readonly logged: Log[];
   /** Starts a guard, as of another process, that follows this authority. */
   guard(options?: Pick<ScriptedGuardOptions, "restrictions">): ScriptedGuard;
 }
@@ -65,10 +65,10 @@ export class Members {
     const inner = await inTime(this.#openStore(), `${name} opens the store`);
     t.teardown(() => inTime(inner.close(), `${name} closes the store`));
     const store = new FaultyStore(inner);
-    const said: Log[] = [];
-    const log = pino({ level: "warn" }, { write: (line: string) => said.push(JSON.parse(line)) });
+    const logged: Log[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => logged.push(JSON.parse(line)) });
     const opening = open(t, { store, folder, leaseMs, log, name, ...(clock && { clock }) });
-    const opened = await inTime(opening, () => `${name} opens; it logged ${JSON.stringify(said)}`);
+    const opened = await inTime(opening, () => `${name} opens; it logged ${JSON.stringify(logged)}`);
     t.teardown(() => {
       store.onStep = () => undefined;
       store.reconnect();
@@ -79,7 +79,7 @@ export class Members {
       this.guards.push(guard);
       return guard;
     };
-    return { ...opened, name, store, said, guard };
+    return { ...opened, name, store, logged, guard };
   }
 
   async #enrol(at: Open): Promise<string> {
@@ -185,11 +185,13 @@ const BEHAVIOURS: Record<string, Check> = {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const guard = there.guard();
     await members.grant(here);
-    const said = () => there.said.find(({ msg }) => `${msg}`.startsWith("a guard did not apply a change"));
+    const logged = () => there.logged.find(({ msg }) => `${msg}`.startsWith("a guard did not apply a change"));
     guard.stuck = true;
     await members.revoke(here);
-    await until(() => said() !== undefined, { what: () => `a guard is named; logged: ${JSON.stringify(there.said)}` });
-    t.match(said(), { guard: "gateway" }, "its authority names it");
+    await until(() => logged() !== undefined, {
+      what: () => `a guard is named; logged: ${JSON.stringify(there.logged)}`,
+    });
+    t.match(logged(), { guard: "gateway" }, "its authority names it");
   },
   "a deletion waits for a longer lease of another authority": async (t, members) => {
     const [short, long] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: 3 * SHORT })];
@@ -209,11 +211,11 @@ const BEHAVIOURS: Record<string, Check> = {
     t.match(guard.ended, { code: Code.UNAVAILABLE }, "sends its guards away");
     await t.rejects(cut.login(), { code: Code.UNAVAILABLE }, "changes nothing");
     await sleep(SHORT);
-    const said = () => cut.said.map(({ msg }) => `${msg}`).filter((text) => text.startsWith("the store"));
-    t.same(said(), ["the store does not answer: guards get no leases"], "and says so once");
+    const logged = () => cut.logged.map(({ msg }) => `${msg}`).filter((text) => text.startsWith("the store"));
+    t.same(logged(), ["the store does not answer: guards get no leases"], "and says so once");
     cut.store.reconnect();
     await until(() => guard.decides, { what: () => `the guard decides again: ${guard.status}` });
-    t.match(said()[1], /^the store answers again, after \d+ s/, "and comes back by itself");
+    t.match(logged()[1], /^the store answers again, after \d+ s/, "and comes back by itself");
     t.notOk(guard.rules.has(RULE));
   },
   "an authority that reads from a demoted server grants nothing": async (t, members) => {
@@ -321,9 +323,9 @@ const BEHAVIOURS: Record<string, Check> = {
     const after = await members.add({ leaseMs: SHORT });
     t.not(await log.get(last), text);
     const lost = /has lost changes: it does not hold revision \d+/;
-    const said = () => other.said.filter(({ level, msg }) => level === 50 && lost.test(`${msg}`));
-    const status = () => `${guard.status}; its authority logged ${JSON.stringify(other.said)}`;
-    await until(() => said().length > 0 && !guard.decides, { what: () => `the guard has no lease: ${status()}` });
+    const logged = () => other.logged.filter(({ level, msg }) => level === 50 && lost.test(`${msg}`));
+    const status = () => `${guard.status}; its authority logged ${JSON.stringify(other.logged)}`;
+    await until(() => logged().length > 0 && !guard.decides, { what: () => `the guard has no lease: ${status()}` });
     await until(() => guard.ended !== undefined);
     t.match(guard.ended, { code: Code.UNAVAILABLE });
     await t.rejects(other.login(), { code: Code.UNAVAILABLE });
@@ -333,7 +335,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const late = other.guard();
     await until(() => late.ended !== undefined);
     t.notOk(late.decides || guard.decides, "and grants nothing, until it is started again");
-    t.equal(said().length, 1, "says so once");
+    t.equal(logged().length, 1, "says so once");
   },
   "only one of two authorities accepts the same refresh token": async (t, members) => {
     const [here, other] = [await members.add(), await members.add()];

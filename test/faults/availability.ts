@@ -14,17 +14,17 @@ const SHORT = `${LEASE / 1_000}s`;
 /** The default of PORTICO_LEASE. */
 const USUAL = "5s";
 
-interface Calm {
+interface Running {
   readonly authority: Portico;
   readonly near: Portico;
   readonly service: Portico;
   readonly admin: Administrator;
 }
 
-/** Calls through a gateway while `happen` runs, and afterwards until calls are granted again. */
-async function calling(
+/** Calls through a gateway while `act` runs, and afterwards until calls are granted again. */
+async function callDuring(
   cluster: Cluster,
-  happen: (calm: Calm) => Promise<void>,
+  act: (running: Running) => Promise<void>,
   env: Record<string, string> = {},
 ): Promise<Figures> {
   const authority = await cluster.authority(env);
@@ -36,7 +36,7 @@ async function calling(
   try {
     await load.until((status) => status === 200);
     const began = performance.now();
-    await happen({ authority, near, service, admin });
+    await act({ authority, near, service, admin });
     const over = performance.now();
     const back = await load.until((status) => status === 200);
     await sleep(LEASE);
@@ -69,7 +69,7 @@ const killed: Fault = {
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop("SIGKILL");
       await sleep(1_500);
       await cluster.authority();
@@ -81,7 +81,7 @@ const restarted: Fault = {
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop();
       await sleep(1_500);
       await cluster.authority();
@@ -94,7 +94,7 @@ const away: Fault = {
   mayFail: Number.POSITIVE_INFINITY,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop("SIGKILL");
       await sleep(2 * LEASE);
       await cluster.authority();
@@ -136,7 +136,7 @@ const fullDisk: Fault = {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "none", small]);
     try {
       const store = `sqlite:${join(small, "portico.sqlite")}`;
-      return await calling(
+      return await callDuring(
         cluster,
         async ({ admin }) => {
           const filler = join(small, "filler");
@@ -168,7 +168,7 @@ const lockedStore: Fault = {
   lease: SHORT,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ admin }) => {
+    callDuring(cluster, async ({ admin }) => {
       const other = new KeyvSqlite(`sqlite://${join(cluster.data, "portico.sqlite")}`);
       await other.query("BEGIN IMMEDIATE");
       const refused = refusedChange(admin);
@@ -187,7 +187,7 @@ function oneOfTwo(title: string, signal: NodeJS.Signals, mayFail: number): Fault
     mayFail,
     safeguards: [],
     run: (cluster) =>
-      calling(cluster, async ({ near }) => {
+      callDuring(cluster, async ({ near }) => {
         const other = await cluster.service();
         await cluster.instances(near, 2);
         other.child.kill(signal);

@@ -4,7 +4,7 @@
 // files it opens fewer connections, and prints how many.
 //
 //     node --import=tsx test/faults/hostile.ts [--program dist/portico.js] [--counts 1,150] \
-//         [--only "answers not read"]
+//         [--only pipelined]
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";

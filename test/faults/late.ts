@@ -10,7 +10,7 @@ import type { Safeguard } from "./variant.js";
 
 const LEASE = "2s";
 
-const soon = () => ({ signal: AbortSignal.timeout(10_000) });
+const deadline = () => ({ signal: AbortSignal.timeout(10_000) });
 
 const slowBody: Fault = {
   title: "a POST whose body comes after the deletion",
@@ -38,11 +38,11 @@ const slowBody: Fault = {
     try {
       const head = ["POST /greeter/greet HTTP/1.1", `Host: ${hostname}:${port}`, "Content-Type: application/json"];
       socket.write([...head, "Content-Length: 20", "Expect: 100-continue", "", ""].join("\r\n"));
-      const [permission] = await once(socket, "data", soon());
+      const [permission] = await once(socket, "data", deadline());
       if (!/^HTTP\/1.1 100/.test(String(permission))) throw new Error(`not let in: ${permission}`);
       const { took } = await admin.deletePublicRule();
       socket.write('{"first_name":"Ada"}');
-      const [response] = await once(socket, "data", soon());
+      const [response] = await once(socket, "data", deadline());
       return { calls: 1, failed: 0, wrongful: / 200 /.test(String(response)) ? 1 : 0, acknowledged: took };
     } finally {
       socket.destroy();
@@ -72,7 +72,7 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
       await cluster.responses(near);
       const session = connectHttp2(`http://${service.address("gRPC")}`);
       try {
-        await once(session, "connect", soon());
+        await once(session, "connect", deadline());
         const headers = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
         const call = session.request({ ...headers, ":path": `/helloworld.Helloworld/${method}` }, { endStream: false });
         let status = "";

@@ -68,11 +68,11 @@ const lostStore: Fault = {
     const { took } = await admin.deletePublicRule();
     for (const process of [near, service, authority]) await process.stop();
     for (const file of readdirSync(cluster.data)) if (/sqlite/.test(file)) rmSync(join(cluster.data, file));
-    return { ...(await startedAnew(cluster)), acknowledged: took };
+    return { ...(await startAgain(cluster)), acknowledged: took };
   },
 };
 
-async function startedAnew(cluster: Cluster): Promise<Figures> {
+async function startAgain(cluster: Cluster): Promise<Figures> {
   try {
     await cluster.authority();
   } catch {

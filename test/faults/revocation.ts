@@ -25,7 +25,7 @@ const leaseEnds: Safeguard = {
 };
 
 /** Deletes the rule at one gateway while the other one is cut off from the news. */
-async function deleteBehindItsBack(
+async function deleteAtOtherGateway(
   cluster: Cluster,
   fault: { begin(): void | Promise<void>; end(): void | Promise<void> },
   lease: number,
@@ -66,7 +66,7 @@ function cutOff(direction: Direction, what: string): Fault {
       const { network } = cluster.options;
       await cluster.externalService();
       await cluster.authority();
-      return deleteBehindItsBack(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
+      return deleteAtOtherGateway(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
     },
   };
 }
@@ -81,7 +81,7 @@ const streamsPause: Safeguard = {
  * How long after the acknowledgement a message may still arrive that left the gateway before it, in
  * milliseconds.
  */
-const ON_ITS_WAY = 20;
+const MAX_DELAY_MS = 20;
 
 const openStream: Fault = {
   title: "a gateway with an open stream is cut off from the authority (both ways)",
@@ -100,7 +100,7 @@ const openStream: Fault = {
     const { at, took } = await admin.deletePublicRule();
     await messages.ended;
     cluster.options.network.mend();
-    const wrongful = messages.times.filter((time) => time > at + ON_ITS_WAY).length;
+    const wrongful = messages.times.filter((time) => time > at + MAX_DELAY_MS).length;
     const { length } = messages.times;
     return {
       calls: length,
@@ -117,7 +117,7 @@ class Messages {
   readonly times: number[] = [];
   /** Resolves when the stream has ended. */
   readonly ended: Promise<void>;
-  #came = (): void => {};
+  #onArrival = (): void => {};
 
   constructor(url: string) {
     this.ended = this.#read(url);
@@ -125,7 +125,7 @@ class Messages {
 
   /** Resolves when at least one message has arrived. */
   async next(): Promise<void> {
-    if (this.times.length === 0) await new Promise<void>((resolve) => (this.#came = resolve));
+    if (this.times.length === 0) await new Promise<void>((resolve) => (this.#onArrival = resolve));
   }
 
   async #read(url: string): Promise<void> {
@@ -133,7 +133,7 @@ class Messages {
     for await (const bytes of body ?? []) {
       const lines = Buffer.from(bytes).toString().split("\n");
       for (const line of lines) if (line.startsWith('{"number"')) this.times.push(performance.now());
-      this.#came();
+      this.#onArrival();
     }
   }
 }
@@ -181,7 +181,7 @@ const shorterLease: Fault = {
     const { network } = cluster.options;
     await cluster.externalService();
     let authority = await cluster.authority();
-    return deleteBehindItsBack(
+    return deleteAtOtherGateway(
       cluster,
       {
         async begin() {

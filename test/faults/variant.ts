@@ -33,7 +33,7 @@ export async function buildWithout(safeguard: Safeguard, name: string): Promise<
   // Below the root of the repository, so that Node finds node_modules.
   const folder = resolve(".tap/faults", name);
   rmSync(folder, { recursive: true, force: true });
-  await bundleProgram(build, folder, [takeOut(safeguard)]);
+  await bundleProgram(build, folder, [removal(safeguard)]);
   cpSync("dist/console", join(folder, "console"), { recursive: true });
   return join(folder, "portico.js");
 }
@@ -52,7 +52,7 @@ export function sourceWithout({ file, edits }: Safeguard): string {
   return contents;
 }
 
-function takeOut(safeguard: Safeguard): Plugin {
+function removal(safeguard: Safeguard): Plugin {
   const { file } = safeguard;
   const path = resolve(file);
   return {

@@ -107,7 +107,7 @@ function pong(steps: Steps, at: number): void {
   const { folded } = authorityOf(steps.state, authority);
   const isLate = !steps.has("nothing is awaited between the reading of the revision and the grant");
   const revision = isLate ? fixed : folded.length;
-  steps.add(`authority ${authority} answers guard ${guard} with a pong that names revision ${revision}`, (next) => {
+  steps.add(`authority ${authority} responds to guard ${guard} with a pong that names revision ${revision}`, (next) => {
     const own = next.streams[at] as Stream;
     Object.assign(own, { pong: revision, named: revision, response: "", fixed: -1 });
     own.left = spanOf(own, steps);

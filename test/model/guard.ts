@@ -22,7 +22,7 @@ export function guardSteps(steps: Steps, readings: Readings): void {
     }
     if (guard.lookup) {
       // OpenStreams.#renew, then Policy.onApplied
-      steps.add(`guard ${index} has looked the caller up again and judges the open stream`, (next) => {
+      steps.add(`guard ${index} has looked the caller up again and re-authorizes the open stream`, (next) => {
         const own = guardOf(next, index);
         [own.open, own.lookup] = [own.has, false];
         if (followed !== undefined) acknowledge(next, followed);
@@ -183,7 +183,7 @@ export function wrongful(state: State, has: (safeguard: string) => boolean): str
       }
       if (guard.open === undefined || guard.open.includes(change) || !passes) continue;
       if (guard.lookup && has("a stream passes no message while its caller is looked up")) continue;
-      return `guard ${index} passes a message of a stream that was judged without change ${change}, which was acknowledged`;
+      return `guard ${index} passes a message of a stream that was authorized without change ${change}, which was acknowledged`;
     }
   }
   return undefined;

@@ -180,7 +180,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
 ];
 
-/** Settings, with every safeguard in place, that are larger than those of the safeguards. */
+/** Larger settings, for the protocol with every safeguard. */
 export const LARGE_SETTINGS: readonly (readonly [title: string, setting: Setting])[] = [
   ["two guards at one authority", { ...alone({ change: 1, ping: 2 }), guards: 2 }],
   [

@@ -46,7 +46,7 @@ export const methods: readonly HttpCase[] = [
     calls: "service:registry:Registry.Describe",
   },
   {
-    title: "PUT under /v1 is refused, and told what is allowed",
+    title: "PUT under /v1 is refused with the allowed methods",
     method: "PUT",
     target: "/v1/helloworld/call",
     body: NAME,
@@ -55,7 +55,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "POST, OPTIONS" },
   },
   {
-    title: "PUT is refused, and told what is allowed",
+    title: "PUT is refused with the allowed methods",
     method: "PUT",
     target: "/helloworld/call",
     body: NAME,
@@ -64,7 +64,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
-    title: "DELETE is refused, and told what is allowed",
+    title: "DELETE is refused with the allowed methods",
     method: "DELETE",
     target: "/helloworld",
     status: 405,
@@ -73,7 +73,7 @@ export const methods: readonly HttpCase[] = [
   },
   { title: "TRACE is refused", method: "TRACE", target: "/helloworld", status: 405, id: "helloworld" },
   {
-    title: "POST to /livez is refused, and told what is allowed",
+    title: "POST to /livez is refused with the allowed methods",
     method: "POST",
     target: "/livez",
     status: 405,

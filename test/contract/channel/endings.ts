@@ -37,11 +37,11 @@ export const endings: Readonly<Record<string, Behaviour>> = {
         throw new StatusError(Code.FAILED_PRECONDITION, message, { details });
       },
     });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.one), recorded);
     call.send(Buffer.from("a"));
     call.end();
-    const status = await told.ended;
+    const status = await recorded.ended;
     t.equal(status.code, Code.FAILED_PRECONDITION);
     t.equal(status.message, message);
     t.match(status.details, [{ typeUrl: TYPE_URL, value: Buffer.from([10, 1, 65]) }]);
@@ -57,11 +57,11 @@ export const endings: Readonly<Record<string, Behaviour>> = {
       },
     });
     for (const code of [17, 2_027, MAX_CODE]) {
-      const told = new Recorded();
-      const call = channel.open(start(RawService.one), told);
+      const recorded = new Recorded();
+      const call = channel.open(start(RawService.one), recorded);
       call.send(Buffer.from(`${code}`));
       call.end();
-      const { trailers: _, ...ended } = await told.ended;
+      const { trailers: _, ...ended } = await recorded.ended;
       t.match(ended, { code, message: "the tuple is invalid", details });
       t.notOk(ended.protocolError, "the service's own");
     }
@@ -74,11 +74,11 @@ export const endings: Readonly<Record<string, Behaviour>> = {
       },
     });
     for (const code of ["-1", "1.5", `${MAX_CODE + 1}`, "none"]) {
-      const told = new Recorded();
-      const call = channel.open(start(RawService.one), told);
+      const recorded = new Recorded();
+      const call = channel.open(start(RawService.one), recorded);
       call.send(Buffer.from(code));
       call.end();
-      t.match(await told.ended, { code: Code.INTERNAL, message: "Internal error" }, code);
+      t.match(await recorded.ended, { code: Code.INTERNAL, message: "Internal error" }, code);
     }
   },
 
@@ -182,9 +182,9 @@ export const endings: Readonly<Record<string, Behaviour>> = {
 
   "ends a call at its deadline if it is never sent completely": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
-    const told = new Recorded();
-    channel.open(start(RawService.one, { deadlineMonotonicMs: performance.now() + 50 }), told);
-    t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
+    const recorded = new Recorded();
+    channel.open(start(RawService.one, { deadlineMonotonicMs: performance.now() + 50 }), recorded);
+    t.equal((await recorded.ended).code, Code.DEADLINE_EXCEEDED);
   },
 
   "notifies the endpoint that its unary call was cancelled": async (t, serve) => {
@@ -254,36 +254,36 @@ export const endings: Readonly<Record<string, Behaviour>> = {
         for (;;) yield request;
       },
     });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.download), told);
-    told.react = () => {
-      told.react = () => t.fail("a message after the cancel");
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.download), recorded);
+    recorded.react = () => {
+      recorded.react = () => t.fail("a message after the cancel");
       call.cancel();
       call.cancel();
     };
     call.send(Buffer.from("a"));
     call.end();
-    t.equal((await told.ended).code, Code.CANCELLED);
-    t.equal(told.messages.length, 1);
-    t.equal(told.ends.length, 1);
+    t.equal((await recorded.ended).code, Code.CANCELLED);
+    t.equal(recorded.messages.length, 1);
+    t.equal(recorded.ends.length, 1);
   },
 
   "notifies of the end once; using the call afterwards does no harm": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.one), recorded);
     call.send(Buffer.from("a"));
     call.end();
-    await told.ended;
+    await recorded.ended;
     call.send(Buffer.from("b"));
     call.pause();
     call.resume();
     call.end();
     call.cancel();
-    await told.ended;
-    t.equal(told.ends.length, 1);
-    t.equal(told.ends[0]?.code, Code.OK);
-    t.equal(told.messages.length, 1);
+    await recorded.ended;
+    t.equal(recorded.ends.length, 1);
+    t.equal(recorded.ends[0]?.code, Code.OK);
+    t.equal(recorded.messages.length, 1);
   },
 
   "never calls the listener while a method of the call runs": async (t, serve) => {
@@ -302,7 +302,7 @@ export const endings: Readonly<Record<string, Behaviour>> = {
       inside = outer;
       return result;
     };
-    const told = (callback: string): void => {
+    const notified = (callback: string): void => {
       callbacks++;
       t.equal(inside, "", `${callback} from within ${inside}`);
     };
@@ -314,15 +314,15 @@ export const endings: Readonly<Record<string, Behaviour>> = {
       const ended = deferred<Status>();
       const call = use("open", () =>
         channel.open(start(method), {
-          onHeaders: () => told("onHeaders"),
-          onDrain: () => told("onDrain"),
+          onHeaders: () => notified("onHeaders"),
+          onDrain: () => notified("onDrain"),
           onMessage() {
-            told("onMessage");
+            notified("onMessage");
             use("pause", () => call.pause());
             use("resume", () => call.resume());
           },
           onEnd(status) {
-            told("onEnd");
+            notified("onEnd");
             ended.resolve(status);
           },
         }),
@@ -337,24 +337,24 @@ export const endings: Readonly<Record<string, Behaviour>> = {
 
   "ends a call with UNAVAILABLE when a timer closes the channel": async (t, serve) => {
     const channel = await serve({ one: never });
-    const told = new Recorded();
-    channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    channel.open(start(RawService.one), recorded);
     setTimeout(() => channel.close());
-    t.equal((await told.ended).code, Code.UNAVAILABLE);
+    t.equal((await recorded.ended).code, Code.UNAVAILABLE);
   },
 
   "ends its calls when it is closed, and accepts no more": async (t, serve) => {
     const { one, reached, stopped } = lasting();
     const channel = await serve({ one });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.one), recorded);
     call.send(Buffer.from("a"));
     call.end();
     await reached.promise;
     channel.close();
     channel.close();
-    t.match(await told.ended, { code: Code.UNAVAILABLE, neverSent: undefined });
-    t.equal(told.ends.length, 1);
+    t.match(await recorded.ended, { code: Code.UNAVAILABLE, neverSent: undefined });
+    t.equal(recorded.ends.length, 1);
     await stopped.promise;
     t.equal(channel.state, "closed");
     const late = new Recorded();

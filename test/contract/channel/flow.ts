@@ -31,16 +31,16 @@ export const flow: Readonly<Record<string, Behaviour>> = {
 
   "delivers neither response nor end to a paused caller": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.one), recorded);
     call.pause();
     call.send(Buffer.from("a"));
     call.end();
     for (let calls = 0; calls < 5; calls++) await unary(channel, RawService.one, Buffer.from("tick"));
-    t.equal(told.messages.length + told.ends.length, 0);
+    t.equal(recorded.messages.length + recorded.ends.length, 0);
     call.resume();
-    t.equal((await told.ended).code, Code.OK);
-    t.same(told.messages.map(text), ["a"]);
+    t.equal((await recorded.ended).code, Code.OK);
+    t.same(recorded.messages.map(text), ["a"]);
   },
 
   // Random bytes, because back-pressure counts bytes after compression.
@@ -54,9 +54,9 @@ export const flow: Readonly<Record<string, Behaviour>> = {
         for (; produced < total; produced++) yield randomBytes(size);
       },
     });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.download), told);
-    told.react = () => call.pause();
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.download), recorded);
+    recorded.react = () => call.pause();
     call.send(Buffer.from("a"));
     call.end();
     // Other calls measure the time: while they succeed, a producer that does not wait continues.
@@ -66,11 +66,11 @@ export const flow: Readonly<Record<string, Behaviour>> = {
       await unary(channel, RawService.one, Buffer.from("tick"));
     }
     t.ok(produced * size < 2_000_000, `${produced} messages produced for one read`);
-    t.equal(told.messages.length, 1, "no message while paused");
-    told.react = () => {};
+    t.equal(recorded.messages.length, 1, "no message while paused");
+    recorded.react = () => {};
     call.resume();
-    t.equal((await told.ended).code, Code.OK);
-    t.equal(told.messages.length, total, "all of them after the pause");
+    t.equal((await recorded.ended).code, Code.OK);
+    t.equal(recorded.messages.length, total, "all of them after the pause");
   },
 
   "makes a caller wait while the endpoint does not read": async (t, serve) => {
@@ -86,8 +86,8 @@ export const flow: Readonly<Record<string, Behaviour>> = {
         return Buffer.from(`${received}`);
       },
     });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.upload), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.upload), recorded);
     let sent = 0;
     const send = (): void => {
       while (sent < total) {
@@ -96,7 +96,7 @@ export const flow: Readonly<Record<string, Behaviour>> = {
       }
       call.end();
     };
-    told.drained = send;
+    recorded.drained = send;
     send();
     let before = -1;
     for (let still = 0; still < 20; still = sent === before ? still + 1 : 0) {
@@ -105,8 +105,8 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     }
     t.ok(sent * size < 2_000_000, `${sent} messages sent for none read`);
     go.resolve();
-    t.equal((await told.ended).code, Code.OK);
-    t.same(told.messages.map(text), [`${total}`], "all of them in the end");
+    t.equal((await recorded.ended).code, Code.OK);
+    t.same(recorded.messages.map(text), [`${total}`], "all of them in the end");
   },
 
   "ends a call at its deadline although its reader is paused": async (t, serve) => {
@@ -118,13 +118,16 @@ export const flow: Readonly<Record<string, Behaviour>> = {
     await connected(channel);
     // On a busy machine a deadline may come before the first message.
     for (let time = 200, read = 0; read === 0; time *= 2) {
-      const told = new Recorded();
-      const call = channel.open(start(RawService.download, { deadlineMonotonicMs: performance.now() + time }), told);
-      told.react = () => call.pause();
+      const recorded = new Recorded();
+      const call = channel.open(
+        start(RawService.download, { deadlineMonotonicMs: performance.now() + time }),
+        recorded,
+      );
+      recorded.react = () => call.pause();
       call.send(Buffer.from("a"));
       call.end();
-      t.equal((await told.ended).code, Code.DEADLINE_EXCEEDED);
-      read = told.messages.length;
+      t.equal((await recorded.ended).code, Code.DEADLINE_EXCEEDED);
+      read = recorded.messages.length;
       t.ok(read <= 1, `${read} messages`);
     }
   },
@@ -171,16 +174,16 @@ export const flow: Readonly<Record<string, Behaviour>> = {
       },
     });
     for (const method of [RawService.one, RawService.download]) {
-      const told = new Recorded();
-      told.react = () => received.resolve();
-      const call = channel.open(start(method), told);
+      const recorded = new Recorded();
+      recorded.react = () => received.resolve();
+      const call = channel.open(start(method), recorded);
       call.send(Buffer.from("a"));
       call.end();
-      const ended = await told.ended;
+      const ended = await recorded.ended;
       t.match(ended, { code: Code.RESOURCE_EXHAUSTED, message: `a message is larger than ${MAX_BODY} bytes` });
       t.equal(ended.tooLarge, true);
       t.notOk(ended.protocolError);
-      t.same(told.messages.map(text), method === RawService.one ? [] : ["first"]);
+      t.same(recorded.messages.map(text), method === RawService.one ? [] : ["first"]);
     }
   },
 };

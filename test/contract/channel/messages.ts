@@ -106,11 +106,11 @@ export const messages: Readonly<Record<string, Behaviour>> = {
   "refuses a unary call without a message, and with two": async (t, serve) => {
     const channel = await serve({ one: (request) => request });
     for (const messages of [0, 2]) {
-      const told = new Recorded();
-      const call = channel.open(start(RawService.one), told);
+      const recorded = new Recorded();
+      const call = channel.open(start(RawService.one), recorded);
       for (let i = 0; i < messages; i++) call.send(Buffer.from("a"));
       call.end();
-      t.equal((await told.ended).code, Code.UNIMPLEMENTED, `${messages} messages`);
+      t.equal((await recorded.ended).code, Code.UNIMPLEMENTED, `${messages} messages`);
     }
   },
 };

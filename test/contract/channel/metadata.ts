@@ -32,13 +32,13 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
       },
     });
     const signed = { metadata: [["x-signed", "by us"]] as Metadata };
-    const told = new Recorded();
-    const call = channel.open({ ...start(RawService.one), metadata: SENT, context: signed }, told);
+    const recorded = new Recorded();
+    const call = channel.open({ ...start(RawService.one), metadata: SENT, context: signed }, recorded);
     call.send(Buffer.from("a"));
     call.end();
     go.resolve();
-    t.equal((await told.ended).code, Code.OK);
-    t.same(told.messages.map(String), ["by us; one, two; by us"]);
+    t.equal((await recorded.ended).code, Code.OK);
+    t.same(recorded.messages.map(String), ["by us; one, two; by us"]);
   },
 
   "refuses a call with two authorization entries, because it is unclear which one counts": async (t, serve) => {
@@ -58,12 +58,12 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
         return request;
       },
     });
-    const told = new Recorded();
-    const call = channel.open(start(RawService.one), told);
+    const recorded = new Recorded();
+    const call = channel.open(start(RawService.one), recorded);
     call.send(Buffer.from("a"));
     call.end();
-    const { trailers } = await told.ended;
-    for (const metadata of [told.headers, trailers]) {
+    const { trailers } = await recorded.ended;
+    for (const metadata of [recorded.headers, trailers]) {
       t.equal(textOf(metadata, "x-text"), "one, two");
       t.same(bytesOf(metadata, "x-bytes-bin"), [[0, 255, 128], [7]]);
     }
@@ -78,17 +78,17 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
         yield request;
       },
     });
-    const told = new Recorded();
+    const recorded = new Recorded();
     const headers = deferred<Metadata>();
     const call = channel.open(start(RawService.download), {
       onHeaders: headers.resolve,
-      onMessage: (message) => told.onMessage(message),
-      onEnd: (status) => told.onEnd(status),
+      onMessage: (message) => recorded.onMessage(message),
+      onEnd: (status) => recorded.onEnd(status),
     });
     call.send(Buffer.from("a"));
     call.end();
     t.equal(textOf(await headers.promise, "x-text"), "one, two");
     go.resolve();
-    t.equal((await told.ended).code, Code.OK);
+    t.equal((await recorded.ended).code, Code.OK);
   },
 };
