@@ -1,6 +1,7 @@
 /**
- * Answers of a service that is none, or of what stands in its place, as the frames of one HTTP/2 stream; and the HTTP
- * status with which the gateway reports each. Only a status that the service itself sent is the service's own.
+ * Malformed responses of a service, or of a program in its place, as the frames of one HTTP/2
+ * stream, and the HTTP status that the gateway responds with. The gateway treats a status as one of
+ * the service only if the service sent it.
  */
 import { deflateSync, gzipSync } from "node:zlib";
 import { CallResponse } from "../../src/gen/helloworld/helloworld.js";
@@ -11,11 +12,11 @@ import { block, frame, goaway, headers, message, RESPONSE, reset } from "../http
 export interface BrokenAnswer {
   readonly title: string;
   readonly frames: (streamId: number) => Buffer[];
-  /** Of the gateway's answer. */
+  /** The status of the gateway's response. */
   readonly status: number;
-  /** The same where the gateway speaks through grpc-js, and why it differs. */
+  /** The status if the gateway calls through grpc-js, and why it differs. */
   readonly grpcJs?: readonly [status: number, because: string];
-  /** What the gateway says of it. */
+  /** The detail of the error. */
   readonly detail?: RegExp;
   /** Whether the server closes the connection after the frames. */
   readonly closes?: true;
@@ -75,7 +76,7 @@ export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
   { title: "bytes that are not gzip", frames: body(message(greeting, 1), gzip), status: 502 },
   { title: "gzip cut short", frames: body(message(gzipSync(greeting).subarray(0, -9), 1), gzip), status: 502 },
   {
-    title: "gzip of too much",
+    title: "gzip of a message over the limit",
     frames: body(message(gzipSync(Buffer.alloc(MAX_MESSAGE + 1)), 1), gzip),
     status: 502,
     detail: TOO_MUCH,
@@ -113,7 +114,8 @@ export const BROKEN_ANSWERS: readonly BrokenAnswer[] = [
     status: 502,
   })),
   ...[401, 404, 429].map((status) => ({ title: `a bare ${status}`, frames: bare(status), status: 502 })),
-  // A proxy that cannot reach the service, or has no room: as if this gateway could not.
+  // A proxy that cannot reach the service, or is overloaded: the same status as if this gateway
+  // could not reach it.
   ...[502, 503, 504].map((status) => ({ title: `a proxy's page with ${status}`, frames: page(status), status: 503 })),
   { title: "a bare 503", frames: bare(503), status: 503 },
   { title: "REFUSED_STREAM", frames: (id) => [reset(id, ErrorCode.REFUSED_STREAM)], status: 503 },

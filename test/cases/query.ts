@@ -1,10 +1,10 @@
-/** What query parameters mean. Types are those of test/json/*.proto. */
+/** The meaning of query parameters. Types are in test/json/*.proto. */
 
 export interface AcceptedQuery {
   readonly type: string;
-  /** `name=value`, with nothing encoded. */
+  /** `name=value`, not percent-encoded. */
   readonly parameters: readonly string[];
-  /** The JSON that says the same. */
+  /** The JSON of the same message. */
   readonly json: string;
 }
 
@@ -148,7 +148,7 @@ export const refusedQueries: readonly RefusedQuery[] = [
     parameters: [`${"nested.".repeat(70)}string=1`],
     because: `${"nested.".repeat(6).slice(0, 39)}…: no such parameter`,
   },
-  // What does not show is not repeated as it is, and no character is cut in two.
+  // An error escapes invisible characters, and does not cut a character in two.
   { type: "Optional", parameters: ["\u202e\u001b=1"], because: "\\u202e\\u001b: no such parameter" },
   {
     type: "Optional",

@@ -1,26 +1,32 @@
 /**
- * Which rules let whom call what. Each row is judged by the compiled rules, by a scan of them all, and by a guard with a
- * real authority behind it.
+ * Which rules let which caller call what. Each row is decided three times: by the compiled rules,
+ * by a scan of all rules, and by a guard with a real authority.
  *
- * A rule is written `scope access resource [priority]`, and has the ID r1, r2 … by its place. `other/` before the scope
- * puts it into the namespace `other`, which is otherwise without rules.
+ * A rule is written `scope access resource [priority]`. Its ID is r1, r2 … by its position.
+ * `other/` before the scope puts it into the namespace `other`, which has no rules otherwise. In
+ * titles, "nobody" is a caller without a token.
  */
 export interface Row {
   readonly what: string;
   readonly rules: readonly string[];
-  /** The scopes of the caller's account; left out for a caller without a token. */
+  /** The scopes of the caller's account; undefined for a caller without a token. */
   readonly scopes?: readonly string[];
-  /** The namespace that issued the caller's token; `default` when left out. */
+  /** The namespace that issued the caller's token; `default` if omitted. */
   readonly home?: "other";
-  /** The namespace asked for. */
+  /** The namespace that the call names. */
   readonly asked?: string;
-  /** What is called; `service:helloworld:Helloworld.Call` when left out. */
+  /** The endpoint that is called; `service:helloworld:Helloworld.Call` if omitted. */
   readonly resource?: string;
   /** 200 granted, 401 unauthorized, 403 forbidden. */
   readonly expect: 200 | 401 | 403;
-  /** IDs of the rules that match, in the order in which they are looked at, where a row is about that. */
+  /**
+   * IDs of the matching rules, in the order in which they are examined; only in rows that test
+   * this.
+   */
   readonly matched?: readonly string[];
-  /** Why the authority would not take the row's rules or scopes; such a row is not shown to a guard. */
+  /**
+   * Why the authority refuses the rules or scopes of the row. Such a row does not run with a guard.
+   */
   readonly impossible?: string;
 }
 
@@ -29,10 +35,10 @@ const OTHER_SERVICE = "service:greeter:Greeter.Call";
 
 // biome-ignore format: a row a line reads as a table.
 export const rows: readonly Row[] = [
-  // No rule that matches: refused, and always 401.
+  // No rule matches: always 401.
   { what: "no rules, nobody", rules: [], expect: 401, matched: [] },
   { what: "no rules, an account", rules: [], scopes: [], expect: 401, matched: [] },
-  { what: "no rules, an administrator", rules: [], scopes: ["admin"], expect: 401 }, // `admin` opens nothing by itself
+  { what: "no rules, an administrator", rules: [], scopes: ["admin"], expect: 401 }, // the scope `admin` alone grants no calls
   { what: "rules for another service only", rules: ["<public> granted service:greeter:*"], expect: 401, matched: [] },
   { what: "rules for another type only", rules: ["<public> granted topic:*:*"], expect: 401 },
   { what: "rules for another scope only", rules: ["staff granted *:*:*"], scopes: ["guest"], expect: 401 },
@@ -54,7 +60,7 @@ export const rows: readonly Row[] = [
   { what: "several rules, each for another scope", rules: ["a granted *:*:*", "b granted *:*:*"], scopes: ["b"], expect: 200, matched: ["r2"] },
   { what: "a scope named like a part of objects", rules: ["constructor granted *:*:*"], scopes: ["staff"], expect: 401 },
   { what: "a scope named __proto__, held", rules: ["__proto__ granted *:*:*"], scopes: ["__proto__"], expect: 200 },
-  // Scopes that read like the two special ones give an account nothing that it does not have already …
+  // Scopes that look like the two special ones give an account no additional access …
   { what: "an account with a scope called *", rules: ["* granted *:*:*"], scopes: ["*"], expect: 200, matched: ["r1"], impossible: "scope" },
   { what: "an account with a scope called <public>", rules: ["<public> granted *:*:*"], scopes: ["<public>"], expect: 200, matched: ["r1"], impossible: "scope" },
   // … and `*` in a rule is not a pattern for scopes.
@@ -64,8 +70,8 @@ export const rows: readonly Row[] = [
   // Literal resources.
   { what: "the endpoint itself", rules: ["<public> granted service:helloworld:Helloworld.Call"], expect: 200 },
   { what: "another endpoint of the service", rules: ["<public> granted service:helloworld:Helloworld.Call"], resource: STREAM, expect: 401 },
-  { what: "an endpoint whose name goes on", rules: ["<public> granted service:helloworld:Helloworld.Call"], resource: "service:helloworld:Helloworld.CallBack", expect: 401 },
-  { what: "an endpoint whose name stops earlier", rules: ["<public> granted service:helloworld:Helloworld.CallBack"], expect: 401 },
+  { what: "an endpoint whose name is longer", rules: ["<public> granted service:helloworld:Helloworld.Call"], resource: "service:helloworld:Helloworld.CallBack", expect: 401 },
+  { what: "an endpoint whose name is shorter", rules: ["<public> granted service:helloworld:Helloworld.CallBack"], expect: 401 },
   { what: "the short name of an endpoint", rules: ["<public> granted service:helloworld:Call"], expect: 401 }, // only canonical names count
   { what: "a dot is no wildcard", rules: ["<public> granted service:helloworld:Helloworld.Call"], resource: "service:helloworld:HelloworldXCall", expect: 401 },
 
@@ -87,7 +93,7 @@ export const rows: readonly Row[] = [
   // A literal that ends in `*`.
   { what: "the start of an endpoint", rules: ["<public> granted service:helloworld:Helloworld.*"], expect: 200 },
   { what: "the start of an endpoint, cut in a word", rules: ["<public> granted service:helloworld:Hello*"], resource: STREAM, expect: 200 },
-  { what: "the whole of an endpoint and a *", rules: ["<public> granted service:helloworld:Helloworld.Call*"], expect: 200 }, // `*` covers nothing too
+  { what: "the whole of an endpoint and a *", rules: ["<public> granted service:helloworld:Helloworld.Call*"], expect: 200 }, // `*` also matches the empty text
   { what: "more than the whole of an endpoint", rules: ["<public> granted service:helloworld:Helloworld.CallB*"], expect: 401 },
   { what: "a start that differs at its end", rules: ["<public> granted service:helloworld:Helloworld.S*"], expect: 401 },
   { what: "a start that occurs later in the name", rules: ["<public> granted service:helloworld:world.*"], expect: 401 },
@@ -96,7 +102,7 @@ export const rows: readonly Row[] = [
   { what: "the start of a type", rules: ["<public> granted serv*:helloworld:*"], expect: 200 },
   { what: "starts in all three places", rules: ["<public> granted s*:h*:h*"], expect: 200 },
   { what: "starts of several lengths", rules: ["<public> granted service:h*:*", "<public> granted service:hello*:*", "<public> granted service:hellox*:*"], expect: 200, matched: ["r1", "r2"] },
-  { what: "a start of one letter too many for a short name", rules: ["<public> granted service:helloworld:*", "<public> denied service:helloworldwide*:* 9"], expect: 200, matched: ["r1"] },
+  { what: "a start that is longer than the name", rules: ["<public> granted service:helloworld:*", "<public> denied service:helloworldwide*:* 9"], expect: 200, matched: ["r1"] },
   { what: "* within a literal", rules: ["<public> granted service:hello*world:*"], expect: 401, impossible: "rule" },
 
   // Priority.
@@ -105,12 +111,12 @@ export const rows: readonly Row[] = [
   { what: "the higher priority denies an account", rules: ["<public> granted *:*:*", "<public> denied *:*:* 1"], scopes: [], expect: 403, matched: ["r2", "r1"] },
   { what: "below zero is below the default", rules: ["<public> granted *:*:* -1", "<public> denied *:*:*"], scopes: [], expect: 403 },
   { what: "two below zero", rules: ["<public> granted *:*:* -1", "<public> denied *:*:* -2"], scopes: [], expect: 200 },
-  { what: "the least and the most priority", rules: ["<public> granted *:*:* 2147483647", "<public> denied *:*:* -2147483648"], expect: 200 },
+  { what: "the lowest and the highest priority", rules: ["<public> granted *:*:* 2147483647", "<public> denied *:*:* -2147483648"], expect: 200 },
   { what: "priorities are numbers, not text", rules: ["<public> granted *:*:* 10", "<public> denied *:*:* 9"], expect: 200 },
   { what: "a broad rule of higher priority beats an exact one", rules: ["* granted *:*:* 5", "* denied service:helloworld:Helloworld.Call 4"], scopes: [], expect: 200 },
   { what: "a rule for everyone of higher priority beats one for a scope", rules: ["<public> denied *:*:* 2", "admin granted *:*:* 1"], scopes: ["admin"], expect: 403 },
 
-  // Ties: DENIED beats GRANTED, however exact, wherever it stands in the list.
+  // Equal priorities: DENIED overrides GRANTED, however exact the rules are, in any order.
   { what: "a tie, denied first", rules: ["* denied *:*:*", "* granted *:*:*"], scopes: [], expect: 403, matched: ["r1", "r2"] },
   { what: "a tie, granted first", rules: ["* granted *:*:*", "* denied *:*:*"], scopes: [], expect: 403, matched: ["r2", "r1"] },
   { what: "a tie of exact granted and broad denied", rules: ["* granted service:helloworld:Helloworld.Call", "* denied *:*:*"], scopes: [], expect: 403 },
@@ -118,31 +124,32 @@ export const rows: readonly Row[] = [
   { what: "a tie at another resource does not count", rules: ["* granted *:*:*", "* denied service:greeter:*"], scopes: [], expect: 200 },
   { what: "a tie of equal granted rules", rules: ["* granted *:*:*", "* granted *:*:*"], scopes: [], expect: 200, matched: ["r1", "r2"] },
 
-  // 401 or 403: forbidden is only who is known, and would be let in but for a DENIED rule.
+  // 401 or 403: a caller gets 403 only if it is known, and if a GRANTED rule would admit it without
+  // a DENIED rule.
   { what: "denied alone, nobody", rules: ["<public> denied *:*:*"], expect: 401, matched: ["r1"] },
   { what: "denied alone, an account", rules: ["<public> denied *:*:*"], scopes: [], expect: 401, matched: ["r1"] }, // no granted one matches
   { what: "denied to everyone, granted to a scope not held", rules: ["<public> denied *:*:*", "staff granted *:*:*"], scopes: [], expect: 401 },
   { what: "denied to everyone, granted to the logged-in, nobody", rules: ["<public> denied *:*:* 1", "* granted *:*:*"], expect: 401 },
   { what: "granted to everyone but a scope, who holds it", rules: ["<public> granted *:*:*", "banned denied *:*:* 1"], scopes: ["banned"], expect: 403 },
   { what: "granted to everyone but a scope, others", rules: ["<public> granted *:*:*", "banned denied *:*:* 1"], scopes: ["staff"], expect: 200 },
-  { what: "granted to everyone but a scope, nobody", rules: ["<public> granted *:*:*", "banned denied *:*:* 1"], expect: 200 }, // a rule cannot ban who does not log in
-  { what: "granted to everyone but the logged-in, an account", rules: ["<public> granted *:*:*", "* denied *:*:* 1"], scopes: [], expect: 403 }, // odd, but what it says
+  { what: "granted to everyone but a scope, nobody", rules: ["<public> granted *:*:*", "banned denied *:*:* 1"], expect: 200 }, // a rule for a scope cannot ban a caller who does not log in
+  { what: "granted to everyone but the logged-in, an account", rules: ["<public> granted *:*:*", "* denied *:*:* 1"], scopes: [], expect: 403 }, // unusual, but the rules say so
   { what: "two scopes, one granted, one denied", rules: ["a granted *:*:*", "b denied *:*:*"], scopes: ["a", "b"], expect: 403 },
   { what: "one endpoint denied, the service granted", rules: ["* granted service:helloworld:*", "* denied service:helloworld:Helloworld.Stream 1"], scopes: [], resource: STREAM, expect: 403 },
   { what: "one endpoint denied, another called", rules: ["* granted service:helloworld:*", "* denied service:helloworld:Helloworld.Stream 1"], scopes: [], expect: 200 },
   { what: "one endpoint granted, all else denied", rules: ["<public> denied *:*:*", "<public> granted service:helloworld:Helloworld.Call 1"], expect: 200 },
 
-  // Namespaces: rules hold in their own, and so do tokens.
+  // Namespaces: a rule applies only in its own namespace, and so does a token.
   { what: "a rule of another namespace", rules: ["other/<public> granted *:*:*"], expect: 401, matched: [] },
   { what: "a rule of the namespace asked for", rules: ["other/<public> granted *:*:*"], asked: "other", expect: 200 },
   { what: "a rule of default, another namespace asked for", rules: ["<public> granted *:*:*"], asked: "other", expect: 401 },
-  { what: "a namespace that is not there", rules: ["<public> granted *:*:*"], asked: "nowhere", expect: 401 },
+  { what: "a namespace that does not exist", rules: ["<public> granted *:*:*"], asked: "nowhere", expect: 401 },
   { what: "the token's own namespace", rules: ["other/* granted *:*:*"], home: "other", scopes: [], expect: 200 },
   { what: "the token's own namespace, not default", rules: ["* granted *:*:*"], home: "other", scopes: [], expect: 401 },
   { what: "the token's own namespace, asked for", rules: ["other/* granted *:*:*"], home: "other", scopes: [], asked: "other", expect: 200 },
   { what: "a token where it does not count, rule for the logged-in", rules: ["other/* granted *:*:*"], scopes: [], asked: "other", expect: 401 },
   { what: "a token where it does not count, rule for its scope", rules: ["other/staff granted *:*:*"], scopes: ["staff"], asked: "other", expect: 401 },
-  { what: "a token where it does not count, public rule", rules: ["other/<public> granted *:*:*"], scopes: [], asked: "other", expect: 200 }, // as nobody
-  { what: "a token where it does not count, denied", rules: ["other/<public> granted *:*:*", "other/<public> denied *:*:* 1"], scopes: [], asked: "other", expect: 401 }, // nobody is never forbidden
+  { what: "a token where it does not count, public rule", rules: ["other/<public> granted *:*:*"], scopes: [], asked: "other", expect: 200 }, // as an unauthenticated caller
+  { what: "a token where it does not count, denied", rules: ["other/<public> granted *:*:*", "other/<public> denied *:*:* 1"], scopes: [], asked: "other", expect: 401 }, // an unauthenticated caller never gets 403
   { what: "denied in another namespace", rules: ["<public> granted *:*:*", "other/<public> denied *:*:*"], expect: 200, matched: ["r1"] },
 ];

@@ -1,11 +1,13 @@
 /**
- * The runner is built on a system with glibc 2.38 and libstdc++ 13, and would not start on those of, say, Debian 12. It
- * needs little of them: strtol and its like under the names they have since C23, which differ only for binary literals,
- * and a symbol that marks the version. So in a copy these names and versions are replaced by those before, which every
- * system has. (ELF: https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html)
+ * The runner was built on a system with glibc 2.38 and libstdc++ 13. It does not start on a system
+ * with older libraries, such as Debian 12. It needs little of the new versions: strtol and similar
+ * functions under their names since C23, which differ only for binary literals, and a symbol that
+ * marks the version. So a copy of the runner gets the older names and versions, which every system
+ * has. The format of symbol versions in ELF:
+ * https://refspecs.linuxfoundation.org/LSB_5.0.0/LSB-Core-generic/LSB-Core-generic/symversion.html
  */
 const NEW_PREFIX = "__isoc23_";
-/** What to ask for instead of what is too new. */
+/** The older version to require instead of each new one. */
 const OLDER: Readonly<Record<string, string>> = { "GLIBC_2.38": "GLIBC_2.2.5", "GLIBCXX_3.4.32": "GLIBCXX_3.4.21" };
 const MARKER = "_ZSt21ios_base_library_initv";
 
@@ -21,7 +23,10 @@ interface Section {
   readonly link: number;
 }
 
-/** The same 64-bit little-endian program with its needs of new symbols replaced; as it is, if it has none. */
+/**
+ * Returns a copy of a 64-bit little-endian program that does not need new symbols. A program that
+ * does not need them is unchanged.
+ */
 export function withoutNewSymbols(program: Buffer): Buffer {
   const patched = Buffer.from(program);
   const sections = sectionsOf(patched);
@@ -36,7 +41,7 @@ export function withoutNewSymbols(program: Buffer): Buffer {
     const symbol = symbols.offset + at * 24;
     const nameAt = patched.readUInt32LE(symbol);
     const name = text(nameAt);
-    // The old name is the end of the new one, so both stand at one place.
+    // The old name is the end of the new one, so it is stored in the same place.
     if (name.startsWith(NEW_PREFIX)) {
       patched.writeUInt32LE(nameAt + NEW_PREFIX.length, symbol);
       patched.writeUInt16LE(indexOf.get("GLIBC_2.2.5")!, versions.offset + at * 2);
@@ -60,7 +65,10 @@ function sectionsOf(program: Buffer): Section[] {
   });
 }
 
-/** Needs the older version wherever the newer one is needed. The index of each version that is needed. */
+/**
+ * Requires the older version wherever the program requires the newer one.
+ * @returns the index of each required version
+ */
 function replaceVersions(program: Buffer, needs: Section, text: (offset: number) => string): Map<string, number> {
   const needed: { at: number; version: string }[] = [];
   for (let file = needs.offset, next = 1; next !== 0; file += next) {

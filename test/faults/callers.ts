@@ -1,4 +1,7 @@
-/** Callers in a process of their own (overload-client.ts), and the row of a table that says what became of their calls. */
+/**
+ * Callers in their own process (overload-client.ts), and the row of a table with the results of
+ * their calls.
+ */
 import { execFile, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -7,10 +10,10 @@ import type { Load, Outcome } from "./overload-client.js";
 const CLIENT = fileURLToPath(new URL("overload-client.ts", import.meta.url));
 const hasTaskset = spawnSync("taskset", ["-V"]).status === 0;
 
-/** The beginning of a command that is to run on one core; nothing where that cannot be said. */
+/** The prefix of a command that runs on one core; empty without taskset. */
 export const onCore = (core: number): string[] => (hasTaskset ? ["taskset", "-c", String(core)] : []);
 
-/** @param niceness of the process, as nice(1) has it */
+/** @param niceness of the process, as of nice(1) */
 export async function callers(load: Load, niceness = 0): Promise<Outcome> {
   const client = [process.execPath, "--import=tsx", CLIENT, JSON.stringify(load)];
   const [command, ...args] = ["nice", "-n", String(niceness), ...onCore(0), ...client] as [string, ...string[]];
@@ -22,7 +25,10 @@ const HEAD: readonly string[] = [
   "|---|---|---|---|---|---|---|---|",
 ];
 
-/** @param other of which 50 calls began each second */
+/**
+ * The row of a table.
+ * @param other the calls to another service at the same time; 50 of them began each second
+ */
 export function row(title: string, load: string, outcome: Outcome, peak: Outcome, other: Outcome): string {
   const { granted, refused, lost } = outcome;
   const share = `${Math.round((100 * granted) / peak.granted)} %`;
@@ -33,8 +39,9 @@ export function row(title: string, load: string, outcome: Outcome, peak: Outcome
 }
 
 /**
- * Prints the table of the kinds whose titles have the words on stdout, and each row on stderr when its kind is measured.
- * @param measure the rows of a kind
+ * Prints the table of the kinds whose titles contain the words on stdout. Prints each row also on
+ * stderr, when its kind has been measured.
+ * @param measure returns the rows of a kind
  */
 export async function printTable<Kind extends { readonly title: string }>(
   kinds: readonly Kind[],

@@ -1,4 +1,7 @@
-// A foreign service whose calls wait for a lock, each for 4 ms, also those whose callers have gone: node test/faults/clerk.mjs 127.0.0.1:0
+// An external service. A lock makes its calls wait for each other, 4 ms each, also when their
+// callers have left.
+//
+//     node test/faults/clerk.mjs 127.0.0.1:0
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
@@ -9,8 +12,8 @@ const { clerk } = grpc.loadPackageDefinition(loadSync(fileURLToPath(new URL("cle
 const server = new grpc.Server();
 let last = Promise.resolve();
 server.addService(clerk.Clerk.service, {
-  serve(_call, answer) {
-    last = last.then(() => sleep(4)).then(() => answer(null, {}));
+  serve(_call, respond) {
+    last = last.then(() => sleep(4)).then(() => respond(null, {}));
   },
 });
 server.bindAsync(address, grpc.ServerCredentials.createInsecure(), (error, port) => {

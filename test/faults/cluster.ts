@@ -1,4 +1,7 @@
-/** The processes that a fault is tried on: an authority, a gateway near it, one at the edge, and services. */
+/**
+ * The processes for the test of a fault: an authority, a gateway near it, a gateway at the edge,
+ * and services.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -8,12 +11,12 @@ import { administrator, call, type Portico, start } from "../support/process.js"
 import type { Network } from "./network.js";
 
 export interface ClusterOptions {
-  /** The entry of the program, with every safeguard or without one. */
+  /** The path of the program, with every safeguard or without one. */
   readonly program: string;
   readonly network: Network;
   /** An empty folder. */
   readonly folder: string;
-  /** Of the authority, such as `3s`. */
+  /** The authority's setting, such as `3s`. */
   readonly lease: string;
 }
 
@@ -22,10 +25,10 @@ export const GREET = "/greeter/greet?first_name=Ada";
 
 export class Cluster {
   readonly options: ClusterOptions;
-  /** Of the authority; the others find their enrolment tokens there. */
+  /** The data folder of the authority. The other processes find their enrolment tokens there. */
   readonly data: string;
   readonly #started: Portico[] = [];
-  readonly #foreign: ChildProcess[] = [];
+  readonly #external: ChildProcess[] = [];
   #authorityAddress: string | undefined;
   #linked = "";
 
@@ -35,7 +38,7 @@ export class Cluster {
     mkdirSync(this.data, { recursive: true });
   }
 
-  /** Starts the authority; each time at the same address. */
+  /** Starts the authority, always at the same address. */
   async authority(env: Record<string, string> = {}): Promise<Portico> {
     const { network, lease } = this.options;
     const PORTICO_GRPC = this.#authorityAddress ?? `${network.authorityHost}:0`;
@@ -47,19 +50,19 @@ export class Cluster {
     return authority;
   }
 
-  /** A gateway that reaches the authority whatever becomes of the link. */
+  /** Starts a gateway that always reaches the authority: it does not use the link. */
   near(env: Record<string, string> = {}): Promise<Portico> {
     return this.#start(["gateway"], { PORTICO_AUTHORITY: this.#authorityAddress!, ...env });
   }
 
-  /** The gateway that the link leads to. */
+  /** Starts the gateway that reaches the authority through the link. */
   edge(): Promise<Portico> {
     const { edgeHost, atEdge } = this.options.network;
     const env = { PORTICO_AUTHORITY: this.#linked, PORTICO_HTTP: `${edgeHost}:0` };
     return this.#start(["gateway"], env, atEdge);
   }
 
-  /** An instance of helloworld, which both gateways reach. */
+  /** Starts an instance of helloworld, which both gateways reach. */
   service(): Promise<Portico> {
     const { frontHost } = this.options.network;
     const env = { PORTICO_AUTHORITY: this.#authorityAddress!, PORTICO_GRPC: `${frontHost}:0` };
@@ -67,14 +70,18 @@ export class Cluster {
   }
 
   /**
-   * A service that knows nothing of rules, joined by configuration as `greeter`; to be started before the authority. Calls to it are
-   * judged by the gateway alone: a service of ours has a guard of its own, and believes a gateway for one lease only.
+   * Starts an external service without rules, configured as `greeter`. Must be called before the
+   * authority starts. Only the gateway authorizes calls to it. A built-in service would have its
+   * own guard, which accepts caller assertions of a gateway only for one lease.
    */
   async externalService(): Promise<void> {
     await this.#serveAtEdge("greeter", "examples/external-greeter", "examples/external-greeter/server.js");
   }
 
-  /** A service beside the edge that streams for ever, and has no guard: `/ticker/Ticker/Tick`. */
+  /**
+   * Starts an external service beside the edge, which streams for ever: `/ticker/Ticker/Tick`. It
+   * has no guard.
+   */
   async ticker(): Promise<void> {
     await this.#serveAtEdge("ticker", "test/faults/ticker.proto", "test/faults/ticker.mjs");
   }
@@ -86,18 +93,21 @@ export class Cluster {
     const program = [process.execPath, script, `${edgeHost}:0`];
     const [command, ...args] = [...atEdge, ...program] as [string, ...string[]];
     const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] });
-    this.#foreign.push(child);
+    this.#external.push(child);
     const [line] = await once(child.stdout.setEncoding("utf8"), "data", { signal: AbortSignal.timeout(10_000) });
     const target = /listening on (\S+)/.exec(line)?.[1];
     writeFileSync(join(this.data, "portico.json"), JSON.stringify({ services: [{ name, target, descriptors }] }));
   }
 
-  /** Another authority on the same store. */
+  /** Starts another authority on the same store. */
   secondAuthority(): Promise<Portico> {
     return this.#start(["authority"], { PORTICO_LEASE: this.options.lease });
   }
 
-  /** Asks until the answer is as wanted, or for ten seconds; gives the last answer. */
+  /**
+   * Repeats a request until its response is as wanted, for at most ten seconds.
+   * @returns the last response
+   */
   async until<T>(ask: () => Promise<T>, isWanted: (response: T) => boolean): Promise<T> {
     const late = performance.now() + 10_000;
     for (;;) {
@@ -107,7 +117,7 @@ export class Cluster {
     }
   }
 
-  /** Resolves when a gateway gets answers from a service. */
+  /** Resolves when a gateway gets responses from a service. */
   async responses(gateway: Portico, path = HELLO): Promise<void> {
     const status = await this.until(
       async () => (await fetch(gateway.address("HTTP") + path)).status,
@@ -116,7 +126,7 @@ export class Cluster {
     if (status !== 200) throw new Error(`${path} is answered by ${status}`);
   }
 
-  /** Resolves when the registry lists so many instances of helloworld. */
+  /** Resolves when the registry lists `wanted` instances of helloworld. */
   async instances(gateway: Portico, wanted: number): Promise<void> {
     const count = async () => {
       const { body } = await call(`${gateway.address("HTTP")}/v1/registry/List`, {}, await this.#admin(gateway));
@@ -133,7 +143,7 @@ export class Cluster {
 
   async stop(): Promise<void> {
     for (const portico of this.#started) portico.child.kill("SIGCONT");
-    for (const child of this.#foreign) child.kill("SIGKILL");
+    for (const child of this.#external) child.kill("SIGKILL");
     await Promise.all(this.#started.map((portico) => portico.stop("SIGKILL")));
   }
 
@@ -166,8 +176,8 @@ export class Administrator {
   }
 
   /**
-   * Deletes the rule that lets everyone in; again where the authority cannot be reached yet. Gives when the answer came and how
-   * long it took, in milliseconds.
+   * Deletes the rule that admits all callers. Tries again while the authority cannot be reached.
+   * @returns when the response came (`performance.now()`), and how long it took, in milliseconds
    */
   async deletePublicRule(): Promise<{ readonly at: number; readonly took: number }> {
     for (const late = performance.now() + 10_000; ; await sleep(50)) {
@@ -179,7 +189,10 @@ export class Administrator {
     }
   }
 
-  /** Creates a rule that changes nothing; gives the HTTP status. */
+  /**
+   * Creates a rule that changes nothing.
+   * @returns the HTTP status
+   */
   async createRule(id: string): Promise<number> {
     const rule = { id, scope: "nobody", access: "GRANTED", resource: "service:none:None" };
     return (await this.#call("Rules/Create", { rule })).status;

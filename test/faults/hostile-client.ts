@@ -1,4 +1,5 @@
-// The hostile clients of hostile.ts, in a process of their own: ATTACK HOST PORT COUNT. Prints how many have connected.
+// The hostile clients of hostile.ts, in their own process. Arguments: ATTACK HOST PORT COUNT.
+// Prints the number of connections that are open.
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { CallRequest } from "../../src/gen/helloworld/helloworld.js";
@@ -23,7 +24,7 @@ const UPGRADE = Buffer.from(
   "GET /helloworld/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
     "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
 );
-/** A text frame of 4 MiB with a mask of zeros, but for its last byte. */
+/** A text frame of 4 MiB, masked with zeros, whose last byte is missing. */
 const FRAME = Buffer.concat([
   Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0]),
   Buffer.alloc(4 * 2 ** 20 - 1, "a"),
@@ -37,7 +38,7 @@ const BLOCK = Buffer.concat([
   ...Array.from({ length: 3 }, () => frame(FrameType.CONTINUATION, 0, 1, Buffer.alloc(15_000))),
 ]);
 
-/** Writes and reads nothing. */
+/** Writes the bytes, and reads nothing. */
 const write =
   (...bytes: Buffer[]) =>
   (socket: Socket) => {
@@ -45,7 +46,7 @@ const write =
     for (const some of bytes) socket.write(some);
   };
 
-/** Makes so many calls at once over one connection. */
+/** Makes `streams` calls at once over one connection. */
 const calls =
   (path: string, streams: number, bytes: Buffer, end: boolean) =>
   (session: ClientHttp2Session): void => {
@@ -74,9 +75,12 @@ const SESSIONS: Record<string, (session: ClientHttp2Session) => void> = {
 };
 
 let connected = 0;
-let told = 0;
+let printed = 0;
 
-/** Each from an address of its own; not all in the same moment, or the system refuses some. */
+/**
+ * Opens each connection from its own address, with pauses: the system refuses some of too many at
+ * once.
+ */
 async function open(): Promise<void> {
   const attackBy = SOCKETS[attack];
   const callBy = SESSIONS[attack];
@@ -98,7 +102,7 @@ async function open(): Promise<void> {
 }
 
 setInterval(() => {
-  if (connected > told) console.log(connected);
-  told = connected;
+  if (connected > printed) console.log(connected);
+  printed = connected;
 }, 100);
 void open();

@@ -1,8 +1,10 @@
-// What hostile connections cost a process: 1, 150 and 10,000 of them, each from an address of its own, over HTTP and gRPC.
-// Runs the built program and prints rows of Markdown for docs/faults.md. Needs Linux (/proc, 127.0.0.0/8) and 20,000 open
-// files (`ulimit -n`); with fewer it has fewer connections, and says how many.
+// Measures what hostile connections cost a process: 1, 150 and 10,000 of them, each from its own
+// address, over HTTP and gRPC. Runs the built program, and prints rows of Markdown for
+// docs/faults.md. Needs Linux (/proc, 127.0.0.0/8) and 20,000 open files (`ulimit -n`). With fewer
+// files it opens fewer connections, and prints how many.
 //
-//     node --import=tsx test/faults/hostile.ts [--program dist/portico.js] [--only "answers not read"] [--counts 1,150]
+//     node --import=tsx test/faults/hostile.ts [--program dist/portico.js] [--counts 1,150] \
+//         [--only pipelined]
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -33,7 +35,10 @@ const ATTACKS: readonly { readonly name: string; readonly port: "HTTP" | "gRPC";
   { name: "half a header block", port: "gRPC", does: "send 60 kB of a header block and no end" },
 ];
 
-/** An attack is watched for so long, or until it has cost as much as this machine is to spend on it. */
+/**
+ * How long an attack is observed at most, in milliseconds. It also ends when the memory stops
+ * growing, or reaches MAX_MIB.
+ */
 const WATCH_MS = 20_000;
 const SETTLED_MS = 4_000;
 const MAX_MIB = 2_048;
@@ -73,19 +78,22 @@ async function start(maxConnections: number): Promise<Server> {
   };
 }
 
-/** Resident memory in MiB. */
+/** Resident memory of a process, in MiB. */
 function memory(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "latin1");
   return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024);
 }
 
-/** What the system holds for all TCP connections of the machine, in MiB. */
+/** The memory that the system uses for all TCP connections of the machine, in MiB. */
 function kernelMemory(): number {
   const pages = /^TCP: .* mem (\d+)/m.exec(readFileSync("/proc/net/sockstat", "latin1"))?.[1];
   return Math.round((Number(pages) * 4096) / 2 ** 20);
 }
 
-/** How another client fares meanwhile, from an address of its own: milliseconds, or what went wrong. */
+/**
+ * Calls from another address during the attack. Returns the call's milliseconds, or what went
+ * wrong.
+ */
 async function bystander(server: Server, bytes: number): Promise<string> {
   const { port } = server.address("HTTP");
   const started = performance.now();
@@ -106,7 +114,7 @@ async function bystander(server: Server, bytes: number): Promise<string> {
 interface Cost {
   readonly connections: number;
   readonly before: number;
-  readonly most: number;
+  readonly peakMib: number;
   readonly kernel: number;
   readonly stopped: boolean;
   readonly small: string;
@@ -127,7 +135,7 @@ async function attack(name: string, port: "HTTP" | "gRPC", count: number): Promi
   client.stdout.setEncoding("utf8").on("data", (text: string) => {
     connected = Number(text.trim().split("\n").at(-1));
   });
-  let most = before;
+  let peakMib = before;
   let kernel = 0;
   let grown = performance.now();
   let small = "";
@@ -136,23 +144,23 @@ async function attack(name: string, port: "HTTP" | "gRPC", count: number): Promi
   while (performance.now() - started < WATCH_MS && server.child.exitCode === null) {
     await wait(50);
     const now = memory(pid);
-    if (now > most + 2) grown = performance.now();
-    most = Math.max(most, now);
+    if (now > peakMib + 2) grown = performance.now();
+    peakMib = Math.max(peakMib, now);
     kernel = Math.max(kernel, kernelMemory() - kernelBefore);
-    if (most > MAX_MIB) break;
+    if (peakMib > MAX_MIB) break;
     if (connected === count && performance.now() - grown > SETTLED_MS) break;
   }
-  const stopped = most > MAX_MIB;
+  const stopped = peakMib > MAX_MIB;
   if (!stopped) {
     small = await bystander(server, 10);
     large = await bystander(server, 2 ** 20);
-    most = Math.max(most, memory(pid));
+    peakMib = Math.max(peakMib, memory(pid));
   }
   client.kill("SIGKILL");
   server.child.kill("SIGKILL");
   await Promise.all([once(client, "exit"), server.child.exitCode ?? once(server.child, "exit")]);
   rmSync(server.data, { recursive: true, force: true });
-  return { connections: connected, before, most, kernel, stopped, small, large };
+  return { connections: connected, before, peakMib, kernel, stopped, small, large };
 }
 
 console.log(
@@ -162,9 +170,9 @@ console.log("|---|---|---|---|---|---|---|");
 for (const { name, port, does } of ATTACKS) {
   if (options.only !== undefined && options.only !== name) continue;
   for (const count of options.counts.split(",").map(Number)) {
-    const { connections, before, most, kernel, stopped, small, large } = await attack(name, port, count);
+    const { connections, before, peakMib, kernel, stopped, small, large } = await attack(name, port, count);
     const reached = connections < count ? `${connections} of ${count}` : String(count);
-    const peak = stopped ? `over ${MAX_MIB}` : String(most);
+    const peak = stopped ? `over ${MAX_MIB}` : String(peakMib);
     console.log(`| ${port}: ${does} | ${reached} | ${before} | ${peak} | ${kernel} | ${small} | ${large} |`);
   }
 }

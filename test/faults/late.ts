@@ -1,4 +1,6 @@
-/** Calls that were let in before a deletion, and whose message comes after it was acknowledged. */
+/**
+ * Calls that were admitted before a deletion, and whose message arrives after its acknowledgement.
+ */
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -8,7 +10,7 @@ import type { Safeguard } from "./variant.js";
 
 const LEASE = "2s";
 
-const soon = () => ({ signal: AbortSignal.timeout(10_000) });
+const deadline = () => ({ signal: AbortSignal.timeout(10_000) });
 
 const slowBody: Fault = {
   title: "a POST whose body comes after the deletion",
@@ -36,11 +38,11 @@ const slowBody: Fault = {
     try {
       const head = ["POST /greeter/greet HTTP/1.1", `Host: ${hostname}:${port}`, "Content-Type: application/json"];
       socket.write([...head, "Content-Length: 20", "Expect: 100-continue", "", ""].join("\r\n"));
-      const [permission] = await once(socket, "data", soon());
+      const [permission] = await once(socket, "data", deadline());
       if (!/^HTTP\/1.1 100/.test(String(permission))) throw new Error(`not let in: ${permission}`);
       const { took } = await admin.deletePublicRule();
       socket.write('{"first_name":"Ada"}');
-      const [response] = await once(socket, "data", soon());
+      const [response] = await once(socket, "data", deadline());
       return { calls: 1, failed: 0, wrongful: / 200 /.test(String(response)) ? 1 : 0, acknowledged: took };
     } finally {
       socket.destroy();
@@ -48,7 +50,7 @@ const slowBody: Fault = {
   },
 };
 
-/** A gRPC message of a HelloRequest, `{"name":"Ada"}`: flag, length, field 1. */
+/** A gRPC message with the HelloRequest `{"name":"Ada"}`: flag, length, field 1. */
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 
 const reauthorized: Safeguard = {
@@ -70,7 +72,7 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
       await cluster.responses(near);
       const session = connectHttp2(`http://${service.address("gRPC")}`);
       try {
-        await once(session, "connect", soon());
+        await once(session, "connect", deadline());
         const headers = { ":method": "POST", "content-type": "application/grpc", te: "trailers" };
         const call = session.request({ ...headers, ":path": `/helloworld.Helloworld/${method}` }, { endStream: false });
         let status = "";
@@ -82,7 +84,8 @@ function lateGrpc(method: string, what: string, safeguards: readonly Safeguard[]
           .on("trailers", read)
           .on("error", () => {});
         const closed = once(call, "close", { signal: AbortSignal.timeout(20_000) });
-        // Its answer comes after everything that was sent before it was read.
+        // The service responds to the PING after it has read everything that was sent before the
+        // PING.
         await new Promise<void>((resolve, reject) => session.ping((error) => (error ? reject(error) : resolve())));
         const { took } = await admin.deletePublicRule();
         call.end(MESSAGE);

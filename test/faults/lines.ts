@@ -1,6 +1,7 @@
 /**
- * How a caller of overload-client.ts sends its requests: over HTTP/1.1 on a connection of its own, over HTTP/2 as streams of
- * a connection that many callers share. They read no more of an answer than its status and its end.
+ * How a caller of overload-client.ts sends its requests: over HTTP/1.1 on its own connection, over
+ * HTTP/2 as streams of a connection that many callers share. It reads only the status and the end
+ * of a response.
  */
 import { connect, type Socket } from "node:net";
 import { connect as connectSecurely } from "node:tls";
@@ -17,23 +18,23 @@ import { MAX_WINDOW, Setting, settingsFrame } from "../../src/http2/settings.js"
 export interface Target {
   readonly port: number;
   readonly path: string;
-  /** Default HTTP/1.1. */
+  /** HTTP/1.1 by default. */
   readonly version?: "HTTP/2" | undefined;
-  /** Whether the port speaks TLS. Its certificate is not checked. */
+  /** Whether the port speaks TLS. The certificate is not checked. */
   readonly tls?: boolean | undefined;
 }
 
-/** Sends one request after the other for one caller. */
+/** Sends the requests of one caller, one after the other. */
 export interface Line {
   connect(onConnected: () => void): void;
   /**
-   * Connects where no connection is open, and sends a request.
-   * @param onEnd is called once with the status; with 0 where there is no answer
+   * Sends a request. Connects first if no connection is open.
+   * @param onEnd is called once with the status; with 0 if there is no response
    */
   send(onEnd: (status: number) => void): void;
-  /** Takes no answer to the request any more: `onEnd` is not called. */
+  /** Gives up the request: `onEnd` is not called any more. */
   giveUp(): void;
-  /** Closes the connection, where it is the caller's own. */
+  /** Closes the connection if it belongs to this caller alone. */
   close(): void;
 }
 
@@ -44,7 +45,7 @@ function open({ port, tls = false }: Target, protocol: string, onConnected: () =
   const socket = tls
     ? connectSecurely({ ...options, ALPNProtocols: [protocol], rejectUnauthorized: false }, onConnected)
     : connect(options, onConnected);
-  return socket.on("error", () => {}); // The event "close" follows.
+  return socket.on("error", () => {}); // The event "close" follows, and is handled.
 }
 
 export class Http1Line implements Line {
@@ -54,10 +55,10 @@ export class Http1Line implements Line {
   #onEnd: ((status: number) => void) | undefined;
   #head = "";
   #status = 0;
-  /** Bytes of the body that are still to come; -1 before the head has come. */
+  /** Bytes of the body that have not arrived yet; -1 before the head has arrived. */
   #left = -1;
 
-  /** @param kept whether the server is to keep the connection */
+  /** @param kept whether the server should keep the connection open */
   constructor(target: Target, kept: boolean) {
     this.#target = target;
     const closing = kept ? "" : "Connection: close\r\n";
@@ -116,10 +117,10 @@ export class Http1Line implements Line {
 }
 
 const NAMES = new HeaderNames({ kindOf: () => 0, indexed: [] });
-/** More than any answer here has. */
+/** More bytes than any response in these tests has in its headers. */
 const MAX_HEADERS = 64 * 1024;
 
-/** A request that waits for its answer. */
+/** A request that waits for its response. */
 interface OpenRequest {
   readonly onEnd: (status: number) => void;
   status: number;
@@ -167,7 +168,7 @@ class Http2Session {
     this.#write(FrameType.WINDOW_UPDATE, 0, 0, window);
   }
 
-  /** @returns the number of its stream */
+  /** @returns the ID of the stream */
   send(onEnd: (status: number) => void): number {
     if (this.#socket === undefined) this.connect();
     const id = this.#nextId;
@@ -184,7 +185,7 @@ class Http2Session {
     this.#write(FrameType.RST_STREAM, 0, id, code);
   }
 
-  /** What is sent in one turn goes in one piece. */
+  /** Frames that are written in one turn of the event loop are sent together. */
   #write(type: number, flags: number, id: number, payload: Buffer): void {
     const socket = this.#socket as Socket;
     if (!this.#isCorked) {

@@ -1,17 +1,20 @@
-/** Calls one address without pause, and keeps what became of each call. */
+/** Calls one address without pause, and records the result of each call. */
 import { Pool } from "undici";
 
 export interface Sample {
   /** In milliseconds of `performance.now()`. */
   readonly started: number;
   readonly ended: number;
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 without a response. */
   readonly status: number;
 }
 
-/** Calls at once. */
+/** Callers at once; each makes one call at a time. */
 const CALLERS = 4;
-/** Between the calls of one caller, in milliseconds: the processes under test need the processor too. */
+/**
+ * Between the calls of one caller, in milliseconds, because the tested processes need the processor
+ * too.
+ */
 const PAUSE = 4;
 const PATIENCE = 15_000;
 
@@ -30,7 +33,10 @@ export class Load {
     this.#callers = Array.from({ length: CALLERS }, () => this.#call());
   }
 
-  /** Resolves when a call that started after now had a status, or throws after the time. */
+  /**
+   * Resolves when a call that started after now ends with a wanted status.
+   * @throws {Error} if there is none within the time
+   */
   async until(wanted: (status: number) => boolean, milliseconds = 60_000): Promise<Sample> {
     const from = performance.now();
     for (let at = this.samples.length; ; await new Promise((resolve) => setTimeout(resolve, PAUSE))) {
@@ -60,7 +66,7 @@ export class Load {
         await response.body.dump();
         status = response.statusCode;
       } catch {
-        // Refused, reset or too late: no answer.
+        // Refused, reset or too late: there is no response.
       }
       this.samples.push({ started, ended: performance.now(), status });
       await new Promise((resolve) => setTimeout(resolve, PAUSE));
@@ -68,12 +74,12 @@ export class Load {
   }
 }
 
-/** Calls that started after a moment and were granted. */
+/** Calls that started after `moment` and were granted. */
 export function grantedAfter(samples: readonly Sample[], moment: number): readonly Sample[] {
   return samples.filter(({ started, status }) => started > moment && status === 200);
 }
 
-/** Calls that had no answer of the service's or the rules': neither granted nor refused. */
+/** Calls that got a response neither of the service nor of the rules. */
 export function failed(samples: readonly Sample[]): readonly Sample[] {
   return samples.filter(({ status }) => status !== 200 && status !== 401);
 }

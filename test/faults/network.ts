@@ -1,35 +1,41 @@
 /**
- * The link between one gateway (the edge) and its authority, which a test cuts in silence: bytes vanish, and nobody is told.
+ * The link between one gateway (the edge) and its authority. A test cuts it silently: bytes are
+ * lost, and neither end gets an error.
  *
- * With the rights for it the edge runs in a network namespace of its own, with two links: `back` to the authority, which
- * is cut, and `front` to its callers and services, which is not. The link is cut by a wrong hardware address for the other end, so that packets
- * leave and arrive nowhere. Elsewhere a relay stands between them and holds what comes.
+ * With the necessary rights, the edge runs in its own network namespace with two links. `back`
+ * leads to the authority and is cut. `front` leads to its callers and services and is never cut. To
+ * cut a link, the other end gets a wrong hardware address, so that packets arrive nowhere. Without
+ * these rights, a relay between gateway and authority discards the bytes.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, connect as dial, type Socket } from "node:net";
 
-/** `both` ways, or one: what the edge sends, or what it is sent. */
+/**
+ * Which bytes are lost: `both` directions, only what the edge sends, or only what is sent to it.
+ */
 export type Direction = "both" | "from edge" | "to edge";
 
 export interface Network {
   readonly kind: "namespaces" | "relay";
   /** Where the authority listens. */
   readonly authorityHost: string;
-  /** Where services listen, so that the edge reaches them although it is cut off from the authority. */
+  /**
+   * Where services listen: an address that the edge reaches while it is cut off from the authority.
+   */
   readonly frontHost: string;
   /** Where the edge listens for callers. */
   readonly edgeHost: string;
-  /** What stands before a command that is to run at the edge. */
+  /** The prefix of a command that runs at the edge. */
   readonly atEdge: readonly string[];
-  /** The address by which the edge reaches the authority's. */
+  /** Returns the address by which the edge reaches the authority. */
   link(authority: string): Promise<string>;
   cut(direction?: Direction): void;
   mend(): void;
   close(): void;
 }
 
-/** Why there can be no namespaces here; undefined where there can. */
+/** Why network namespaces cannot be made here; undefined if they can. */
 export function noNamespaces(): string | undefined {
   try {
     ip(["netns", "add", PROBE]);
@@ -60,7 +66,7 @@ let opened = 0;
 class Namespaces implements Network {
   readonly kind = "namespaces";
   readonly #name: string;
-  /** The second and third part of the addresses, so that several tests run at once. */
+  /** The first three bytes of the addresses. They differ, so that several tests can run at once. */
   readonly #net: string;
   readonly #links: { readonly ours: string; readonly theirs: string };
   readonly authorityHost: string;
@@ -119,7 +125,7 @@ function ignoring(run: () => unknown): void {
   try {
     run();
   } catch {
-    // It is not there.
+    // It does not exist.
   }
 }
 
@@ -150,7 +156,7 @@ class Relay implements Network {
     if (direction !== "from edge") this.#cut.toEdge = true;
   }
 
-  /** What was held is lost with its connections, as after a long cut of a real link. */
+  /** Closes the connections too: after a long cut of a real link, they would be lost as well. */
   mend(): void {
     this.#cut.fromEdge = false;
     this.#cut.toEdge = false;

@@ -1,35 +1,49 @@
-// Callers of one path, in a process of their own: the load of overload.ts.
+// Callers of one path, in their own process: the load of overload.ts. The argument is a `Load` as
+// JSON. Writes one line of JSON, an `Outcome`. Does not count the calls of the first second.
 //
-//     node --import=tsx test/faults/overload-client.ts '{"port":8080,"path":"/readyz","seconds":5,"callers":100,"rate":50,"kept":true}'
-//
-// Writes one line of JSON, an `Outcome`. Calls of the first second are not counted.
+//     node --import=tsx test/faults/overload-client.ts \
+//         '{"port":8080,"path":"/readyz","seconds":5,"callers":100,"rate":50,"kept":true}'
 import { Http1Line, Http2Line, type Line, type Target } from "./lines.js";
 
 export interface Load extends Target {
   readonly seconds: number;
-  /** Most calls at once. A call beyond them is lost: there is no connection for it. */
+  /**
+   * The maximum number of calls at once. A call above it is lost, because there is no connection
+   * for it.
+   */
   readonly callers: number;
-  /** Calls a second that begin, whatever became of others. Without it a caller calls again as soon as it has its answer. */
+  /**
+   * Calls that begin in a second, whatever the result of others. Without it, each caller calls
+   * again at once after a response.
+   */
   readonly rate?: number | undefined;
-  /** Whether callers connect before the load begins, and keep their connections; else each call opens one. */
+  /**
+   * Whether callers connect before the load begins, and keep their connections. Otherwise each call
+   * opens a connection.
+   */
   readonly kept: boolean;
 }
 
 export interface Outcome {
-  /** Calls a second, by what they ended with in time: an answer with 200, with 503, none. */
+  /**
+   * Calls per second, by their result within the time: a response with 200, one with 503, or none.
+   */
   readonly granted: number;
   readonly refused: number;
   readonly lost: number;
-  /** Of calls that were granted, in milliseconds. */
+  /** The latency of calls that were granted, in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** How long a caller waits for an answer, in milliseconds. Then it gives up, over HTTP/1.1 by closing its connection. */
+/**
+ * How long a caller waits for a response, in milliseconds. Then it gives up; over HTTP/1.1 it
+ * closes its connection.
+ */
 const PATIENCE = 1_000;
-/** What is not counted at the beginning, in milliseconds. */
+/** The time at the beginning that is not counted, in milliseconds. */
 const WARM_UP = 1_000;
-/** Connections that are opened at once before the load begins. */
+/** How many connections are opened at once before the load begins. */
 const CONNECTING = 8;
 
 const load: Load = JSON.parse(process.argv[2] as string);
@@ -69,13 +83,14 @@ class Caller {
       else times.push(took);
     }
     if (load.rate !== undefined) idle.push(this);
-    // Where there was no answer the next call must not begin in the same turn, for ever.
+    // Without a response, the next call must not begin in the same turn of the event loop: that
+    // loop would never end.
     else if (status === 0) setTimeout(() => this.call(), 1);
     else this.call();
   }
 }
 
-/** Calls in the order of their starts; those that have ended are skipped when their time is up. */
+/** Calls in the order of their starts. A call that has ended is skipped when its time is up. */
 const waiting: { readonly caller: Caller; readonly since: number }[] = [];
 let checked = 0;
 const idle: Caller[] = [];

@@ -1,8 +1,9 @@
-// What becomes of calls while there are more than a service in another process can answer, and of calls through the same gateway
-// to another service meanwhile. Runs the built program and prints rows of Markdown for docs/faults.md. The flooded service has
-// one core where it needs one, all else has the other one (taskset); callers wait a second for an answer.
+// Measures calls when callers send more than a service in another process can serve, and calls to
+// another service through the same gateway meanwhile. Runs the built program, and prints rows of
+// Markdown for docs/faults.md. The flooded service has one core if it needs one, and everything
+// else the other one (taskset). A caller waits one second for a response.
 //
-//     node --import=tsx test/faults/overload-upstream.ts [--program dist/portico.js] [--only external]
+//     node --import=tsx test/faults/overload-upstream.ts [--program PATH] [--only external]
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,26 +23,26 @@ const { values: options } = parseArgs({
 interface Kind {
   readonly title: string;
   readonly path: string;
-  /** Started before the authority, with the folder of its data. */
-  readonly foreign?: (data: string) => Promise<ChildProcess>;
-  readonly own?: string;
+  /** Starts an external service, before the authority, with the data folder of the authority. */
+  readonly startExternal?: (data: string) => Promise<ChildProcess>;
+  readonly builtIn?: string;
 }
 
 const KINDS: readonly Kind[] = [
   {
     title: "a QR code (1.6 ms), `portico service`",
     path: `/qr/generate?format=SVG&correction=HIGH&text=${"a".repeat(160)}`,
-    own: "qr",
+    builtIn: "qr",
   },
-  { title: "an external service with a lock (4 ms)", path: "/clerk/serve", foreign: startClerk },
+  { title: "an external service with a lock (4 ms)", path: "/clerk/serve", startExternal: startClerk },
 ];
 
-/** Callers at the peak, who call again when they are answered. */
+/** The number of callers at the peak. Each calls again after each response. */
 const AT_PEAK = 16;
 const MAX_CALLERS = 4_000;
 const SECONDS = 8;
 const TIMES = [1, 2, 10];
-/** What a flood takes to show, in milliseconds. */
+/** How long a flood takes until it has its full effect, in milliseconds. */
 const ONSET = 1_500;
 
 async function startClerk(data: string): Promise<ChildProcess> {
@@ -56,8 +57,14 @@ async function startClerk(data: string): Promise<ChildProcess> {
   return child;
 }
 
-/** The processes of a kind: an authority, a gateway, the flooded service, and another one. */
-async function startAll({ foreign, own }: Kind, data: string, started: (Portico | ChildProcess)[]): Promise<number> {
+/**
+ * Starts the processes of a kind: an authority, a gateway, the flooded service, and another one.
+ */
+async function startAll(
+  { startExternal, builtIn }: Kind,
+  data: string,
+  started: (Portico | ChildProcess)[],
+): Promise<number> {
   const run = async (role: string[], core: number, env = {}): Promise<Portico> => {
     const settings = { PORTICO_DATA: data, PORTICO_LOG_LEVEL: "info", ...env };
     const launch = { program: resolve(options.program), before: onCore(core) };
@@ -65,16 +72,16 @@ async function startAll({ foreign, own }: Kind, data: string, started: (Portico 
     started.push(portico);
     return portico;
   };
-  if (foreign !== undefined) started.push(await foreign(data));
+  if (startExternal !== undefined) started.push(await startExternal(data));
   const authority = await run(["authority"], 0);
   const joined = { PORTICO_AUTHORITY: authority.address("gRPC") };
   const gateway = await run(["gateway"], 0, joined);
   await run(["service", "id"], 0, joined);
-  if (own !== undefined) await run(["service", own], 1, joined);
+  if (builtIn !== undefined) await run(["service", builtIn], 1, joined);
   return Number(new URL(gateway.address("HTTP")).port);
 }
 
-async function answered(port: number, path: string): Promise<void> {
+async function untilServed(port: number, path: string): Promise<void> {
   for (const late = performance.now() + 10_000; ; await wait(50)) {
     const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
     if (status === 200) return;
@@ -91,9 +98,9 @@ async function measure(kind: Kind): Promise<string[]> {
   const started: (Portico | ChildProcess)[] = [];
   try {
     const port = await startAll(kind, data, started);
-    for (const each of [path, "/id/generate"]) await answered(port, each);
+    for (const each of [path, "/id/generate"]) await untilServed(port, each);
     const atPeak = { port, path, seconds: 5, callers: AT_PEAK, kept: true };
-    await callers(atPeak); // Until the code is compiled.
+    await callers(atPeak); // Warms up: V8 compiles the code.
     const peak = await callers(atPeak);
     const rows = [row(title, "peak", peak, peak, await others(port))];
     for (const factor of TIMES) {

@@ -1,6 +1,7 @@
-// What becomes of calls while there are more than `portico server` can answer, and of calls to another service meanwhile. Runs
-// the built program and prints rows of Markdown for docs/faults.md. The program has one core, its callers have the other one
-// (taskset); callers wait a second for an answer.
+// Measures calls when callers send more than `portico server` can serve, and calls to another
+// service meanwhile. Runs the built program, and prints rows of Markdown for docs/faults.md. The
+// program has one core and its callers the other one (taskset). A caller waits one second for a
+// response.
 //
 //     node --import=tsx test/faults/overload.ts [--program dist/portico.js] [--only "0.7 ms"]
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +28,10 @@ interface Kind {
   readonly version?: "HTTP/2";
   readonly tls?: boolean;
   readonly kept: boolean;
-  /** Callers who ask again as soon as they are answered, at the peak; a multiple of them is the load. Else calls begin at a rate. */
+  /**
+   * The number of callers at the peak who call again at once after each response. The load is a
+   * multiple of that number. Without it, calls begin at a fixed rate.
+   */
   readonly eager?: number;
   readonly times: readonly number[];
 }
@@ -50,11 +54,14 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** Callers at the peak. */
+/** The number of callers at the peak. */
 const AT_PEAK = 16;
 const MAX_CALLERS = 4_000;
 const SECONDS = 5;
-/** The callers of the other service share a core with the flood. What they measure must not be their own wait for it. */
+/**
+ * The callers of the other service share a core with the flood. The flood gets a lower priority, so
+ * that they do not measure their own wait for the core.
+ */
 const FLOOD_NICENESS = 10;
 
 /** Settings for a port that speaks TLS. */
@@ -77,7 +84,7 @@ async function measure({ title, path, version, tls, kept, eager, times }: Kind):
   try {
     const target = { port: Number(new URL(portico.address("HTTPS?")).port), path, version, tls };
     const atPeak = { ...target, seconds: SECONDS, callers: eager ?? AT_PEAK, kept };
-    await callers(atPeak); // Until the code is compiled.
+    await callers(atPeak); // Warms up: V8 compiles the code.
     const peak = await callers(atPeak);
     const rows = [row(title, "peak", peak, peak, await others(target))];
     const flood = (factor: number, seconds = SECONDS): Promise<Outcome> => {
@@ -88,7 +95,7 @@ async function measure({ title, path, version, tls, kept, eager, times }: Kind):
           : { ...atPeak, callers: eager * factor };
       return callers({ ...load, seconds }, FLOOD_NICENESS);
     };
-    await flood(times.at(-1) as number, 4); // Likewise, of what refuses calls.
+    await flood(times.at(-1) as number, 4); // Warms up the code that refuses calls.
     for (const factor of times) {
       const under = flood(factor);
       await wait(1_500);

@@ -1,4 +1,4 @@
-/** What came back although it was over: an expired token, a deleted rule of a store that is gone. */
+/** Things that must not come back: an expired token, or a deleted rule after its store was lost. */
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +36,7 @@ const clockBack: Fault = {
     );
     await authority.stop();
     await cluster.authority();
-    await sleep(3_000); // From then on the gateway decides by what the new authority has told it.
+    await sleep(3_000); // The gateway then decides by the time of the new authority.
     const again = await cluster.until(
       () => admin.createRule("again"),
       (status) => status !== 503,
@@ -68,11 +68,11 @@ const lostStore: Fault = {
     const { took } = await admin.deletePublicRule();
     for (const process of [near, service, authority]) await process.stop();
     for (const file of readdirSync(cluster.data)) if (/sqlite/.test(file)) rmSync(join(cluster.data, file));
-    return { ...(await startedAnew(cluster)), acknowledged: took };
+    return { ...(await startAgain(cluster)), acknowledged: took };
   },
 };
 
-async function startedAnew(cluster: Cluster): Promise<Figures> {
+async function startAgain(cluster: Cluster): Promise<Figures> {
   try {
     await cluster.authority();
   } catch {

@@ -1,4 +1,7 @@
-/** Faults under which a deleted rule must grant nothing any more once the deletion is acknowledged. */
+/**
+ * Faults during the deletion of a rule. Once the deletion is acknowledged, the rule must grant
+ * nothing.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Administrator, type Cluster, GREET } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
@@ -21,8 +24,8 @@ const leaseEnds: Safeguard = {
   edits: [["    this.#end = ENDED;\n    return false;\n", "    return this.#end.monotonic > 0;\n"]],
 };
 
-/** Deletes the rule at one gateway while the other one cannot hear of it. */
-async function deleteBehindItsBack(
+/** Deletes the rule at one gateway while the other one is cut off from the news. */
+async function deleteAtOtherGateway(
   cluster: Cluster,
   fault: { begin(): void | Promise<void>; end(): void | Promise<void> },
   lease: number,
@@ -63,7 +66,7 @@ function cutOff(direction: Direction, what: string): Fault {
       const { network } = cluster.options;
       await cluster.externalService();
       await cluster.authority();
-      return deleteBehindItsBack(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
+      return deleteAtOtherGateway(cluster, { begin: () => network.cut(direction), end: () => network.mend() }, LEASE);
     },
   };
 }
@@ -74,8 +77,11 @@ const streamsPause: Safeguard = {
   edits: [["if (this.lookups === 0 && this.#streams.hasLease()) return true;", "if (this.lookups === 0) return true;"]],
 };
 
-/** Messages of a stream that arrive later than the acknowledgement had left the gateway before it by at most this, in milliseconds. */
-const ON_ITS_WAY = 20;
+/**
+ * How long after the acknowledgement a message may still arrive that left the gateway before it, in
+ * milliseconds.
+ */
+const MAX_DELAY_MS = 20;
 
 const openStream: Fault = {
   title: "a gateway with an open stream is cut off from the authority (both ways)",
@@ -94,7 +100,7 @@ const openStream: Fault = {
     const { at, took } = await admin.deletePublicRule();
     await messages.ended;
     cluster.options.network.mend();
-    const wrongful = messages.times.filter((time) => time > at + ON_ITS_WAY).length;
+    const wrongful = messages.times.filter((time) => time > at + MAX_DELAY_MS).length;
     const { length } = messages.times;
     return {
       calls: length,
@@ -106,20 +112,20 @@ const openStream: Fault = {
   },
 };
 
-/** When each message of an NDJSON stream came. */
+/** Records when each message of an NDJSON stream arrived. */
 class Messages {
   readonly times: number[] = [];
   /** Resolves when the stream has ended. */
   readonly ended: Promise<void>;
-  #came = (): void => {};
+  #onArrival = (): void => {};
 
   constructor(url: string) {
     this.ended = this.#read(url);
   }
 
-  /** Resolves when a message has come. */
+  /** Resolves when at least one message has arrived. */
   async next(): Promise<void> {
-    if (this.times.length === 0) await new Promise<void>((resolve) => (this.#came = resolve));
+    if (this.times.length === 0) await new Promise<void>((resolve) => (this.#onArrival = resolve));
   }
 
   async #read(url: string): Promise<void> {
@@ -127,7 +133,7 @@ class Messages {
     for await (const bytes of body ?? []) {
       const lines = Buffer.from(bytes).toString().split("\n");
       for (const line of lines) if (line.startsWith('{"number"')) this.times.push(performance.now());
-      this.#came();
+      this.#onArrival();
     }
   }
 }
@@ -145,7 +151,7 @@ const stopped: Fault = {
     const load = new Load(edge.address("HTTP"), GREET);
     try {
       await load.until((status) => status === 200);
-      // Nothing that it is sent about the deletion may reach it before the calls that wait for it.
+      // The gateway must not receive news of the deletion before it decides the waiting calls.
       cluster.options.network.cut();
       edge.child.kill("SIGSTOP");
       const { at, took } = await admin.deletePublicRule();
@@ -175,7 +181,7 @@ const shorterLease: Fault = {
     const { network } = cluster.options;
     await cluster.externalService();
     let authority = await cluster.authority();
-    return deleteBehindItsBack(
+    return deleteAtOtherGateway(
       cluster,
       {
         async begin() {

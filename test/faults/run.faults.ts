@@ -1,11 +1,13 @@
 /**
- * Tries every fault on real processes, with all safeguards and with each safeguard taken out, and writes the tables of
- * docs/faults.md.
+ * Tries every fault on real processes, with all safeguards and without each of them. Writes the
+ * tables of docs/faults.md.
  *
  *     npm run test:faults
- *     FAULTS=revocation npm run test:faults       one part of the page: revocation, availability, machines, hostile, overload or upstream
- *     FAULTS='the clock' npm run test:faults      the faults with these words in their titles, of the first three parts; the page is
- *                                                 left alone
+ *     FAULTS=revocation npm run test:faults
+ *     FAULTS='the clock' npm run test:faults
+ *
+ * FAULTS is a part of the page (revocation, availability, machines, hostile, overload, upstream),
+ * or words in the titles of faults of the first three parts. With words, the page is not written.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -40,7 +42,10 @@ async function tryOn(program: string, fault: Fault, folder: string): Promise<Fig
   }
 }
 
-/** Tries the faults in turn; gives the rows of their table. */
+/**
+ * Tries the faults one after the other.
+ * @returns the rows of their table
+ */
 async function tryAll(faults: readonly Fault[]): Promise<string[]> {
   const rows: string[] = [];
   for (const fault of faults) {
@@ -83,7 +88,7 @@ const HEAD = [
   "|---|---|---|---|---|---|---|---|",
 ];
 
-/** Replaces what stands in the page between the two comments that name a part. */
+/** Replaces the text between the two comments that name a part of the page. */
 function write(page: string, part: string, lines: readonly string[]): string {
   const [begin, end] = [`<!-- ${part} -->`, `<!-- end of ${part} -->`];
   const from = page.indexOf(begin);
@@ -102,7 +107,7 @@ const PARTS: Record<string, () => Promise<string[]>> = {
   upstream: async () => [await tableOf("test/faults/overload-upstream.ts")],
 };
 
-/** Tries the faults between machines in turn, on one cluster. */
+/** Tries the faults between machines one after the other, on one cluster. */
 async function tryOnMachines(faults: readonly MachineFault[]): Promise<string[]> {
   const rows: string[] = [];
   await t.test("a cluster on Postgres", { skip: noPostgres }, async (t) => {
@@ -123,7 +128,7 @@ async function tryOnMachines(faults: readonly MachineFault[]): Promise<string[]>
   return rows;
 }
 
-/** The table that a script prints. */
+/** Returns the table that a script prints. */
 async function tableOf(script: string): Promise<string> {
   const args = ["--import=tsx", script];
   const { status, stdout } = spawnSync(process.execPath, args, {

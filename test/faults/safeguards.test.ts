@@ -1,4 +1,5 @@
-// Each safeguard that the tests of faults take out stands in the source: they run seldom, and one that was rewritten must be named anew.
+// The tests of faults run rarely. This test notices at once when the text of a safeguard that they
+// remove is no longer in the source.
 import t from "tap";
 import { AVAILABILITY } from "./availability.js";
 import { LATE } from "./late.js";

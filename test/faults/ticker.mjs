@@ -1,4 +1,6 @@
-// A service without a guard that streams for ever: node test/faults/ticker.mjs 127.0.0.1:0
+// An external service without a guard, which streams for ever.
+//
+//     node test/faults/ticker.mjs 127.0.0.1:0
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";

@@ -1,8 +1,8 @@
 /**
- * The program with one safeguard taken out, so that each test of a fault can be seen to fail.
+ * Builds the program without one safeguard. The test of a fault must fail with that program.
  *
- * A safeguard is named by its very text in the source. When that text is gone or stands there twice, the build fails: a
- * safeguard that was rewritten must be named anew here.
+ * A safeguard is given as text of the source. The build fails if the text does not occur exactly
+ * once. So whoever rewrites a safeguard must also change its text here.
  */
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,9 +11,9 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 export interface Safeguard {
   /** What it does, as a sentence. */
   readonly name: string;
-  /** The source file, from the root of the repository. */
+  /** The source file, relative to the root of the repository. */
   readonly file: string;
-  /** The texts that make it, each with what takes its place. */
+  /** The texts of the safeguard in the source, each with its replacement. */
   readonly edits: readonly (readonly [text: string, without: string])[];
 }
 
@@ -24,22 +24,23 @@ type BundleProgram = (
 ) => Promise<unknown>;
 
 /**
- * Builds the program without the safeguard and gives the path of its entry.
- * @param name of the folder that is made for it; one that is there is replaced
+ * Builds the program without the safeguard.
+ * @param name of the folder for the build; an existing folder is replaced
+ * @returns the path of the program
  */
 export async function buildWithout(safeguard: Safeguard, name: string): Promise<string> {
   const { bundleProgram } = (await import(resolve("scripts/build.mjs"))) as { bundleProgram: BundleProgram };
-  // Below the root, so that the packages are found.
+  // Below the root of the repository, so that Node finds node_modules.
   const folder = resolve(".tap/faults", name);
   rmSync(folder, { recursive: true, force: true });
-  await bundleProgram(build, folder, [takeOut(safeguard)]);
+  await bundleProgram(build, folder, [removal(safeguard)]);
   cpSync("dist/console", join(folder, "console"), { recursive: true });
   return join(folder, "portico.js");
 }
 
 /**
- * The source file without the safeguard.
- * @throws {Error} where a text of the safeguard is gone, or stands there twice
+ * Returns the source file without the safeguard.
+ * @throws {Error} if a text of the safeguard does not occur exactly once
  */
 export function sourceWithout({ file, edits }: Safeguard): string {
   let contents = readFileSync(file, "utf8");
@@ -51,7 +52,7 @@ export function sourceWithout({ file, edits }: Safeguard): string {
   return contents;
 }
 
-function takeOut(safeguard: Safeguard): Plugin {
+function removal(safeguard: Safeguard): Plugin {
   const { file } = safeguard;
   const path = resolve(file);
   return {

@@ -1,4 +1,4 @@
-// Whoever follows a source comes back to it, at a growing distance, until stopped.
+// A follower of a source reconnects after growing pauses, until it is stopped.
 import { mock } from "node:test";
 import t from "tap";
 import { Code, StatusError } from "../../src/errors.js";
@@ -7,7 +7,10 @@ import { backOff, type FollowAttempt, follow } from "../../src/follow.js";
 type FollowOptions = Parameters<typeof follow>[0];
 type Failure = Parameters<FollowOptions["onFailure"]>[0];
 
-/** Follows a source that a test scripts; a pause ends when the test calls `next`, which resolves when another begins. */
+/**
+ * Follows a source that a test scripts. A pause ends when the test calls `next`, which resolves
+ * when the next pause begins.
+ */
 function start(
   attempt: (attempt: FollowAttempt, count: number) => Promise<void>,
   options: Partial<FollowOptions> = {},
@@ -52,7 +55,7 @@ function untilAborted({ signal }: FollowAttempt): Promise<void> {
   return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("cancelled"))));
 }
 
-t.test("the pause doubles up to the longest one, and half of it is random", async (t) => {
+t.test("the pause doubles up to a maximum, and half of it is random", async (t) => {
   for (const [failures, longest] of [100, 200, 400, 800, 1_000, 1_000].entries()) {
     const delays = Array.from({ length: 200 }, () => backOff(failures, 100, 1_000));
     t.ok(Math.min(...delays) >= longest / 2 && Math.max(...delays) <= longest, `after ${failures} failures`);
@@ -73,9 +76,9 @@ t.test("an attempt that fails is made again after a pause", async (t) => {
   await stop();
 });
 
-t.test("an answer makes the next failure the first one again", async (t) => {
-  const { failures, next, stop } = start(({ responded: answered }, count) => {
-    if (count === 5) answered();
+t.test("a response makes the next failure count as the first", async (t) => {
+  const { failures, next, stop } = start(({ responded }, count) => {
+    if (count === 5) responded();
     return absent();
   });
   for (let count = 0; count < 4; count++) await next();
@@ -88,7 +91,7 @@ t.test("an answer makes the next failure the first one again", async (t) => {
   t.ok((failures[4] as Failure).delayMs <= 100);
 });
 
-t.test("the longest pause may depend on the moment", async (t) => {
+t.test("the maximum pause may change", async (t) => {
   let maxDelayMs = 50;
   const { failures, next, stop } = start(absent, { maxDelayMs: () => maxDelayMs });
   for (let count = 0; count < 4; count++) await next();
@@ -99,7 +102,7 @@ t.test("the longest pause may depend on the moment", async (t) => {
   await stop();
 });
 
-t.test("a source that does not respond in time is given up; one that has answered may be silent", async (t) => {
+t.test("an attempt without a response in time ends; after a response, the source may be silent", async (t) => {
   mock.timers.enable({ apis: ["setTimeout"] });
   t.teardown(() => mock.timers.reset());
   const silent = (attempt: FollowAttempt, count: number) => {

@@ -1,10 +1,10 @@
-/** Three servers, each with an authority of its own, on one database of Postgres. */
+/** Three servers on one Postgres database, each with its own authority. */
 import { resolve } from "node:path";
 import type { Test } from "tap";
 import { startPostgres } from "../support/postgres.js";
 import { administrator, call, type Portico, start } from "../support/process.js";
 
-/** The servers, and what may happen to them. */
+/** The servers, and the faults that can be caused. */
 export class Cluster {
   readonly #data: readonly string[];
   readonly #url: string;
@@ -52,7 +52,10 @@ export class Cluster {
     await server?.stop("SIGKILL");
   }
 
-  /** Asks one by chance. Undefined where it did not respond, or with a failure that leaves open whether it was done. */
+  /**
+   * Calls a random authority. Returns undefined if there is no response, or one that does not say
+   * whether the change was made.
+   */
   async ask(endpoint: string, body: object): Promise<{ status: number; body: unknown } | undefined> {
     const running = this.#servers.filter((server) => server !== undefined);
     const http = running[Math.floor(Math.random() * running.length)]!.address("HTTP");

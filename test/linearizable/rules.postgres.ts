@@ -1,6 +1,7 @@
-// Three authorities on one database are one authority to their callers: whatever clients do at the same time at different ones, also
-// while authorities are killed, stopped and started, and the database restarts, one order of all operations explains every answer. A
-// checker from outside, porcupine, looks for that order in the recorded history.
+// Three authorities on one database behave like one authority. Clients make calls at the same time
+// at different authorities, while authorities are killed, stopped and started, and the database
+// restarts. There must be one order of all operations that explains every response. porcupine, an
+// external checker, searches the recorded history for that order.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,11 +16,14 @@ import { Cluster } from "./cluster.js";
 
 const SECONDS = FULL ? 120 : 12;
 const CLIENTS = 9;
-/** Longer than the checker's own limit, in milliseconds. */
+/** Longer than the time limit of the checker, in milliseconds. */
 const CHECK_TIME = 60_000;
 const IDS = ["a", "b", "c", "d"];
 
-/** What main.go reads: an operation on the rule of an ID, in nanoseconds of this process. */
+/**
+ * An operation on the rule with an ID, as main.go reads it. Times are in nanoseconds of this
+ * process.
+ */
 interface Operation {
   readonly id: string;
   readonly kind: "create" | "delete" | "read";
@@ -39,7 +43,7 @@ const OUTCOMES: Record<string, Operation["outcome"]> = {
   "read 200": "done",
 };
 
-/** A rule is read as absent after it was created. */
+/** A wrong history: a rule is read as absent after it was created. */
 const WRONG: readonly Operation[] = [
   { id: "a", kind: "create", priority: 1, client: 0, call: 1, return: 2, outcome: "done", read: 0 },
   { id: "a", kind: "read", priority: 0, client: 1, call: 3, return: 4, outcome: "done", read: -1 },
@@ -65,7 +69,7 @@ t.test("rules of three authorities are linearizable", { skip: noPostgres || noGo
   t.equal(check(history), "linearizable\n");
 });
 
-/** Builds the checker; what it says of a history. */
+/** Builds the checker, and returns a function that runs it on a history and returns its output. */
 function checker(t: Test): (history: readonly Operation[]) => string {
   const folder = mkdtempSync(join(tmpdir(), "portico-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -80,7 +84,10 @@ function checker(t: Test): (history: readonly Operation[]) => string {
   };
 }
 
-/** Calls one endpoint after the other, each at an authority by chance. What was changed is read at once, likely at another. */
+/**
+ * Makes calls one after the other, each at a random authority. After each change it reads the rule
+ * at once, probably at another authority.
+ */
 async function runClient(options: {
   cluster: Cluster;
   client: number;
@@ -97,7 +104,7 @@ async function runClient(options: {
     const response = await operate(cluster, { kind, id, priority });
     const operation = { id, kind, priority, client, call: called, return: now() };
     if (response !== undefined) history.push({ ...operation, ...response });
-    // A read that was not answered says nothing.
+    // A read without a response gives no information.
     else if (kind !== "read") history.push({ ...operation, outcome: "unknown", read: 0 });
     if (response === undefined) await sleep(50);
   }
@@ -124,7 +131,10 @@ function now(): number {
   return Math.round(performance.now() * 1e6);
 }
 
-/** One fault after the other; each is over before the next. Gives what was done. */
+/**
+ * Causes one fault after the other.
+ * @returns the names of the faults
+ */
 async function injectFaults(cluster: Cluster, until: number): Promise<string[]> {
   const made: string[] = [];
   const faults = {

@@ -1,6 +1,7 @@
 /**
- * `npm run cluster`: starts three authorities, three gateways, two instances each of two services, and Postgres on this machine,
- * each in a network namespace of its own where that may be made, and says how to use them, until it is stopped.
+ * `npm run cluster`: starts three authorities, three gateways, two instances each of two services,
+ * and Postgres on this machine. Each has its own network namespace if the rights suffice. Prints
+ * how to use them, and runs until it is stopped.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,7 @@
-/** Portico on ten machines: three authorities on Postgres, three gateways, and two instances each of two services. */
+/**
+ * Portico on ten machines, and Postgres on another: three authorities, three gateways, and two
+ * instances each of two services.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { ADMIN_PASSWORD } from "../support/installation.js";
@@ -7,7 +10,7 @@ import { type PostgresServer, startPostgres } from "../support/postgres.js";
 import { login, type Portico, start } from "../support/process.js";
 import { type Machine, Network } from "./network.js";
 
-/** What ends with its user: a test, or `npm run cluster`. */
+/** Closes the cluster at its end: a test, or `npm run cluster`. */
 export interface Owner {
   teardown(close: () => unknown): void;
 }
@@ -15,7 +18,7 @@ export interface Owner {
 export const SERVICES = ["helloworld", "id"];
 const LEASE = "3s";
 
-/** A process of Portico on a machine of its own, at the same addresses each time. */
+/** A process of Portico on its own machine. It always has the same addresses. */
 export class Node {
   readonly machine: Machine;
   readonly role: readonly string[];
@@ -28,7 +31,7 @@ export class Node {
     this.#env = env;
   }
 
-  /** Where callers reach a gateway. */
+  /** The address at which callers reach a gateway. */
   get http(): string {
     return this.#running!.address("HTTP");
   }
@@ -50,7 +53,7 @@ export class Node {
   }
 }
 
-/** All of them, running. */
+/** The whole cluster, running. */
 export interface Cluster {
   readonly network: Network;
   readonly database: PostgresServer;
@@ -58,11 +61,11 @@ export interface Cluster {
   readonly authorities: readonly Node[];
   readonly gateways: readonly Node[];
   readonly services: readonly Node[];
-  /** The header of an administrator's token. */
+  /** The header with an administrator's token. */
   readonly admin: { readonly authorization: string };
 }
 
-/** Starts everything; it ends with its owner. */
+/** Starts the cluster. The owner closes it. */
 export async function startCluster(owner: Owner, folder: string): Promise<Cluster> {
   const network = new Network();
   owner.teardown(() => network.close());
@@ -78,11 +81,11 @@ export async function startCluster(owner: Owner, folder: string): Promise<Cluste
   const numbered = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name} ${index + 1}`);
   const authorities: Node[] = [];
   for (const name of numbered("authority", 3)) {
-    // The first one's folder holds the enrolment tokens of the others.
+    // The folder of the first authority contains the enrolment tokens of the other processes.
     const own = join(folder, name.replace(" ", ""));
     mkdirSync(own, { recursive: true });
     const folders = authorities.length === 0 ? {} : { PORTICO_DATA: own };
-    // The network is this machine.
+    // TLS is not necessary: all packets stay on this machine.
     const url = database.url("portico", { query: "?sslmode=disable" });
     const store = { PORTICO_STORE: url, PORTICO_ADMIN_PASSWORD: ADMIN_PASSWORD };
     authorities.push(await nodeOf(name, ["authority"], { ...store, ...folders }));
@@ -96,7 +99,7 @@ export async function startCluster(owner: Owner, folder: string): Promise<Cluste
   owner.teardown(() => Promise.all(nodes.map((node) => node.stop("SIGKILL"))));
   for (const authority of authorities) await authority.start();
   await Promise.all([...gateways, ...services].map((node) => node.start()));
-  // 404 until the gateway knows the authorities.
+  // Until the gateway knows the authorities, it responds with 404.
   const admin = await login(gateways[0]!.http, ADMIN_PASSWORD, [404, 503]);
   return { network, database, databaseMachine, authorities, gateways, services, admin };
 }

@@ -1,25 +1,28 @@
-/** Faults between machines, made on a cluster under load, and the rows that docs/faults.md has of them. */
+/** Faults between the machines of a cluster under load, and their rows in docs/faults.md. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "../support/process.js";
 import { until } from "../support/until.js";
 import type { Cluster, Node } from "./cluster.js";
 import { Load, type Seen } from "./load.js";
 
-/** How long a fault lasts: longer than leases do, which are three seconds here. */
+/** How long a fault lasts, in milliseconds: longer than a lease, which is three seconds here. */
 const DURATION = 8_000;
 
 export interface MachineFault {
   readonly title: string;
   readonly make: (cluster: Cluster) => unknown;
   readonly end: (cluster: Cluster) => unknown;
-  /** The gateways, by index, whose calls the fault itself makes impossible. */
+  /** The indexes of the gateways whose calls the fault itself makes impossible. */
   readonly without?: readonly number[];
-  /** How many calls may fail at the others: those that were under way where a process was killed. */
+  /**
+   * How many calls may fail at the other gateways: those that were under way when a process was
+   * killed.
+   */
   readonly mayFail?: number;
   readonly needsNamespaces?: true;
 }
 
-/** Of the processes of one kind the one that a fault is made on; the load's changes go through gateway 2. */
+/** A fault affects the first process of a kind. The load makes its changes through gateway 2. */
 const authority = ({ authorities }: Cluster): Node => authorities[0]!;
 const gateway = ({ gateways }: Cluster): Node => gateways[0]!;
 const machinesOf = (nodes: readonly Node[]) => nodes.map(({ machine }) => machine);
@@ -72,16 +75,16 @@ export const MACHINE_FAULTS: readonly MachineFault[] = [
   },
 ];
 
-/** What a fault did. Times are in milliseconds. */
+/** What a fault caused. Times are in milliseconds. */
 export interface Outcome {
   readonly seen: Seen;
-  /** Failed calls at gateways that the fault leaves able to answer. */
+  /** Failed calls at gateways that can respond in spite of the fault. */
   readonly failed: number;
-  /** From the end of the fault until every gateway responds again. */
+  /** From the end of the fault until every gateway responds with success again. */
   readonly recovered: number;
 }
 
-/** Makes the fault under load, ends it, and waits until all gateways answer. */
+/** Causes the fault under load, ends it, and waits until all gateways respond with success. */
 export async function suffer(cluster: Cluster, fault: MachineFault): Promise<Outcome> {
   const load = new Load(cluster);
   await settled(load);
@@ -118,7 +121,6 @@ export const MACHINE_HEAD = [
   "|---|---|---|---|---|---|",
 ];
 
-/** The row of a fault. */
 export function machineRow({ title, without = [] }: MachineFault, { seen, failed, recovered }: Outcome): string {
   const sorted = seen.acknowledged.toSorted((a, b) => a - b);
   const at = (share: number): string => `${Math.round(sorted[Math.ceil((sorted.length - 1) * share)] ?? 0)} ms`;

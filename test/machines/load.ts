@@ -1,25 +1,28 @@
-/** Callers of a cluster while a fault is made: calls at every gateway, and keys that are made, used, revoked, and used again. */
+/**
+ * The callers of a cluster during a fault. They call at every gateway, and they create, use and
+ * revoke keys, and use them again.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { call } from "../support/process.js";
 import type { Cluster } from "./cluster.js";
 
-/** What was seen. Times are in milliseconds. */
+/** What the callers saw. Times are in milliseconds. */
 export interface Seen {
   calls: number;
-  /** Calls that were neither granted nor refused by rules, by gateway. */
+  /** By gateway: calls that were neither granted nor refused by rules. */
   readonly failed: number[];
-  /** Calls granted to a key whose revocation had been acknowledged. */
+  /** Calls that were granted to a key after its revocation was acknowledged. */
   wrongful: number;
-  /** From the request of each revocation to its answer. */
+  /** From the request of each revocation to its response. */
   readonly acknowledged: number[];
   /** Changes that were refused, or whose outcome is unknown. */
   refused: number;
 }
 
-/** Answers of a gateway that the rules or the service gave. */
-const ANSWERED = [200, 401, 403];
+/** The statuses of calls that the rules or the service decided. */
+const DECIDED = [200, 401, 403];
 
-/** Loads the cluster until it is stopped. */
+/** Makes calls until it is stopped. */
 export class Load {
   readonly seen: Seen;
   readonly #cluster: Cluster;
@@ -49,7 +52,7 @@ export class Load {
   async #call(gateway: number): Promise<void> {
     const status = await this.#ask(gateway, "/v1/id/Generate", {}, this.#cluster.admin);
     this.seen.calls += 1;
-    if (!ANSWERED.includes(status.status)) this.seen.failed[gateway]! += 1;
+    if (!DECIDED.includes(status.status)) this.seen.failed[gateway]! += 1;
   }
 
   async #revoke(): Promise<void> {
@@ -71,7 +74,7 @@ export class Load {
     this.seen.refused += 1;
   }
 
-  /** Status 0 where no answer came. */
+  /** Returns status 0 if there is no response. */
   async #ask(gateway: number, path: string, body: unknown, headers: Record<string, string>) {
     try {
       return await call(`${this.#cluster.gateways[gateway]!.http}${path}`, body, headers);

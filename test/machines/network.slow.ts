@@ -1,4 +1,7 @@
-/** Machines of the cluster reach each other and are reached, also where Docker's firewall is on; a link can be cut and mended. */
+/**
+ * The machines of a cluster reach each other and this process, even with Docker's firewall. A link
+ * can be cut and mended.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import t from "tap";
@@ -12,7 +15,7 @@ socket.setTimeout(1_000, () => { console.log("silence"); process.exit(); });`;
 
 const network = new Network();
 
-t.test("machines of a network", { skip: network.whyNotCut ?? false }, async (t) => {
+t.test("machines reach each other, unless their link is cut", { skip: network.whyNotCut ?? false }, async (t) => {
   const [one, other] = [network.add("one"), network.add("other")];
   const server = spawn("env", [...one.before, process.execPath, "-e", SERVE], { stdio: ["ignore", "pipe", "inherit"] });
   t.teardown(async () => {

@@ -1,27 +1,28 @@
 /**
- * Machines on one machine: each is a network namespace with an address of its own on one bridge, where that may be made. The
- * bridge has a namespace, too: on a machine where Docker is installed, what crosses a bridge of the machine itself is dropped.
- * The link between two of them can be cut in silence: bytes vanish, and nobody is told. Elsewhere all are on loopback, and
- * no link can be cut.
+ * Machines on this machine. If the rights suffice, each one is a network namespace with its own
+ * address, and all are connected by a bridge. The bridge has a namespace too, because Docker drops
+ * packets that cross a bridge of the machine itself. A link between two machines can be cut
+ * silently: bytes are lost, and neither end gets an error. Without the rights, all are on loopback,
+ * and no link can be cut.
  */
 import { execFileSync } from "node:child_process";
 import { noNamespaces } from "../faults/network.js";
 
-/** What programs run on. */
+/** Where programs run. */
 export interface Machine {
   readonly name: string;
   readonly host: string;
-  /** What stands before a command that is to run there, such as `ip netns exec`. */
+  /** The prefix of a command that runs on the machine, such as `ip netns exec`. */
   readonly before: readonly string[];
 }
 
 const BRIDGE = "bridge";
-/** No device has it. */
+/** A hardware address that no device has. */
 const NOWHERE = "02:00:00:00:00:99";
 
-/** Machines that reach each other, and this process them. */
+/** Machines that reach each other, and that this process reaches. */
 export class Network {
-  /** Why links cannot be cut; undefined where they can. */
+  /** Why links cannot be cut; undefined if they can. */
   readonly whyNotCut = noNamespaces();
   readonly #id = process.pid % 16_384;
   readonly #net = `10.${128 + (this.#id >> 8)}.${this.#id & 255}`;
@@ -56,7 +57,7 @@ export class Network {
     return machine;
   }
 
-  /** Cuts the links between the first machine and each of the others, both ways. */
+  /** Cuts the links between the first machine and each of the others, in both directions. */
   cut(one: Machine, others: readonly Machine[]): void {
     this.#eachWay(one, others, (from, to) => {
       ip(...namespaceOf(from), "neigh", "replace", to.host, "lladdr", NOWHERE, "dev", "eth0", "nud", "permanent");

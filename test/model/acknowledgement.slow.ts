@@ -1,5 +1,5 @@
-// Every change is acknowledged, whatever has happened before: from each state of the model, the steps that need no further fault, ping or
-// stream lead to a state in which no change waits.
+// Every change is acknowledged at some time, whatever has happened before. From each state of the
+// model, steps that need no further fault, ping or stream lead to a state in which no change waits.
 import t from "tap";
 import { FULL } from "../support/full.js";
 import { findStuck, type Goal } from "./explore.js";
@@ -8,7 +8,10 @@ import { LARGE_SETTINGS, SAFEGUARDS } from "./safeguards.js";
 import type { Setting } from "./setting.js";
 import type { State } from "./state.js";
 
-/** What else may happen, such as a fault, is counted by the budget. */
+/**
+ * The budget counts every other event, such as a fault. So a step is certain if it leaves the
+ * budget unchanged.
+ */
 const acknowledged: Goal<State> = {
   isReached: ({ authorities }) => authorities.every(({ change }) => change === undefined),
   isCertain: (from, to) => Object.entries(from.budget).every(([kind, left]) => to.budget[kind] === left),
@@ -27,7 +30,7 @@ for (const [text, title] of settings) {
 }
 
 t.test(
-  "a protocol that waits for a guard's word, and not for the end of its lease, is found to be stuck",
+  "the model is stuck if an authority waits only for a guard's report, not for the end of its lease",
   async (t) => {
     const model = modelOf({ guards: 1, authorities: [1], budget: { change: 1, ping: 1, break: 1 }, store: "sqlite" });
     const patient = {

@@ -1,27 +1,33 @@
 /**
- * What authorities do: services/auth/endpoints/policy.ts (answers to pings), log/journal.ts (commits and readings of the log) and
- * log/leases.ts (the waiting for the own guards). How they hear of each other's leases is in sqlite-claims.ts and
- * shared-lease-records.ts.
+ * What authorities do: `pong` of services/auth/endpoints/policy.ts, commits and reads of the log
+ * (log/changelog/journal.ts), and the wait for their own guards (log/leases/leases.ts).
+ * sqlite-lease-records.ts and shared-lease-records.ts model how they learn of the leases of other
+ * authorities.
  */
 import type { Steps } from "./setting.js";
 import { type Authority, type Change, type History, MARGIN, type State, type Stream } from "./state.js";
 
-/** How authorities on one store know of each other's leases. */
+/** How authorities on one store learn of the leases of others. */
 export interface ClaimRules {
-  /** Before an answer to a ping: the steps from `ping` to `held` (Claims.hold). */
+  /** Before a pong: the steps from `ping` to `held` (LeaseRecords.hold). */
   hold(steps: Steps, index: number, stream: number): void;
-  /** After a commit: until `isSettled` (Claims.settled). */
+  /** After a commit: the steps until `isSettled` (LeaseRecords.settled). */
   settle(steps: Steps, index: number, change: Change): void;
   isSettled(change: Change): boolean;
-  /** Anything else that it does by itself. */
+  /** The steps that an authority takes by itself, without a ping or a change. */
   tidy(steps: Steps, index: number): void;
-  /** The claim is withdrawn at a clean stop. @param left ticks for which leases may still run */
+  /**
+   * A clean stop withdraws the lease record.
+   * @param left ticks for which leases may still run
+   */
   withdraw(next: State, index: number, left: number): void;
-  /** The history that a reading of the log may find, with a word for each. */
+  /**
+   * The histories that a read of the log may return, each with a word for the label of the step.
+   */
   readings(state: State, index: number, steps: Steps): (readonly [how: string, log: History])[];
 }
 
-/** The span of an authority's leases (leaseSpan in lease-records.ts). */
+/** The span of an authority's leases (leaseSpan of lease-records.ts). */
 export function spanOf({ lease }: { lease: number }, steps: Steps): number {
   return lease + (steps.has("the span has a margin for clocks that run at different rates") ? MARGIN : 0);
 }
@@ -30,7 +36,9 @@ export function authorityOf(state: State, index: number): Authority {
   return state.authorities[index] as Authority;
 }
 
-/** Folds the history in, and sends it to every guard (Journal.#fold, Watcher.changed). */
+/**
+ * The authority applies the history, and sends it to every guard (Journal.#fold, Watcher.changed).
+ */
 export function fold(next: State, index: number, history: History): void {
   const authority = authorityOf(next, index);
   if (authority.folded === history) return;
@@ -59,7 +67,7 @@ export function authoritySteps(steps: Steps, claims: ClaimRules): void {
   }
 }
 
-/** Policy.listen and `pong`. */
+/** `listen` and `pong` of policy.ts. */
 function serve(steps: Steps, claims: ClaimRules, at: number): void {
   const stream = steps.state.streams[at] as Stream;
   const who = `authority ${stream.authority}`;
@@ -93,20 +101,20 @@ function readLog(steps: Steps, claims: ClaimRules, at: number): void {
   }
 }
 
-/** `pong` of policy.ts, and Leases.grant in the same turn. */
+/** `pong` of policy.ts, and Leases.grant in the same turn of the event loop. */
 function pong(steps: Steps, at: number): void {
   const { authority, guard, fixed } = steps.state.streams[at] as Stream;
   const { folded } = authorityOf(steps.state, authority);
   const isLate = !steps.has("nothing is awaited between the reading of the revision and the grant");
   const revision = isLate ? fixed : folded.length;
-  steps.add(`authority ${authority} answers guard ${guard} with a pong that names revision ${revision}`, (next) => {
+  steps.add(`authority ${authority} responds to guard ${guard} with a pong that names revision ${revision}`, (next) => {
     const own = next.streams[at] as Stream;
     Object.assign(own, { pong: revision, named: revision, response: "", fixed: -1 });
     own.left = spanOf(own, steps);
   });
 }
 
-/** Journal.sync for another cause than a ping: a guard's lookup, a change, a notification. */
+/** Journal.sync for another reason than a ping: a lookup by a guard, a change, a notification. */
 function catchUp(steps: Steps, claims: ClaimRules, index: number): void {
   const { folded } = authorityOf(steps.state, index);
   for (const [how, log] of claims.readings(steps.state, index, steps)) {
@@ -115,13 +123,13 @@ function catchUp(steps: Steps, claims: ClaimRules, index: number): void {
   }
 }
 
-/** Journal.commit: an entry is appended where its revision is free. */
+/** Journal.commit: appends an entry if its revision is free. */
 function commit(steps: Steps, index: number): void {
   const { folded } = authorityOf(steps.state, index);
   const { store } = steps.state;
-  // The entry is created under its revision where the one before it is there (Collection.create).
+  // Creates the entry under its revision only if the entry before it exists (Collection.create).
   if (folded.length !== store.log.length || steps.setting.committer === 1 - index) return;
-  // A guard knows the letters apart only as changes: which authority makes which does not matter.
+  // The letter does not say which authority made the change: guards cannot tell.
   const entry = "abc"[store.log.length] ?? "z";
   const begin = (next: State, phase: Change["phase"], followed = entry, revision = store.log.length + 1): void => {
     const left = spanOf(authorityOf(next, index), steps);
@@ -148,14 +156,14 @@ function commit(steps: Steps, index: number): void {
   }
 }
 
-/** The entries are in the log, and folded in. */
+/** The entries are in the log, and the authority has applied them. */
 export function append(next: State, index: number, entries: string): void {
   next.store.log += entries;
   authorityOf(next, index).fenced = true;
   fold(next, index, authorityOf(next, index).folded + entries);
 }
 
-/** Leases.settled: the own guards and the claims of others. */
+/** Leases.settled: the authority's own guards, and the lease records of others. */
 function settle(steps: Steps, claims: ClaimRules, index: number, change: Change): void {
   const { state } = steps;
   if (change.phase === "commit") {
@@ -185,7 +193,7 @@ function settle(steps: Steps, claims: ClaimRules, index: number, change: Change)
   });
 }
 
-/** Leases.#settledHere */
+/** Leases.settledHere */
 export function isSettledHere(
   state: State,
   index: number,
@@ -196,7 +204,6 @@ export function isSettledHere(
   );
 }
 
-/** Crashes and clean stops. */
 function fail(steps: Steps, claims: ClaimRules, index: number): void {
   steps.event("crash", `authority ${index} is killed`, (next) => down(next, index));
   const { streams, authorities } = steps.state;
@@ -221,7 +228,7 @@ function fail(steps: Steps, claims: ClaimRules, index: number): void {
   });
 }
 
-/** The process is gone, with all that it knew. */
+/** The process ends, and everything in its memory is lost. */
 function down(next: State, index: number): void {
   const authority = authorityOf(next, index);
   Object.assign(authority, {

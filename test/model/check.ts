@@ -1,4 +1,6 @@
-/** The checks of the model: what a setting reaches, with all safeguards and without one. */
+/**
+ * The checks of the model: the states that a setting reaches, with all safeguards and without one.
+ */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import { tablesOf } from "../docs/markdown.js";
@@ -8,10 +10,10 @@ import { modelOf } from "./model.js";
 import type { Safeguard } from "./safeguards.js";
 import type { Setting } from "./setting.js";
 
-/** Where there are more, a setting is too large for a test. */
+/** A setting with more states is too large for a test. */
 const MAX_STATES = 1_500_000;
 
-/** The steps of each counterexample, as the page has them. */
+/** The number of steps of each counterexample, as docs/revocation.md has them. */
 export const DOCUMENTED = new Map(
   tablesOf(readFileSync("docs/revocation.md", "utf8"))
     .filter(({ header }) => header[0] === "without")
@@ -21,7 +23,10 @@ export const DOCUMENTED = new Map(
 
 const checked = new Set<string>();
 
-/** Checks that no wrongful decision can be reached, and prints the number of states; once for each setting. */
+/**
+ * Checks that no wrongful decision is reachable, and prints the number of states. Checks a setting
+ * only once.
+ */
 export function checkHolds(t: Test, title: string, setting: Setting): void {
   const text = JSON.stringify(setting);
   if (checked.has(text)) return;
@@ -33,13 +38,16 @@ export function checkHolds(t: Test, title: string, setting: Setting): void {
   });
 }
 
-/** Checks that the setting of a safeguard is right with it, and goes wrong without it; prints the counterexample. */
+/**
+ * Checks that the setting of a safeguard holds with it and fails without it. Prints the
+ * counterexample.
+ */
 export function checkSafeguard(t: Test, safeguard: Safeguard): void {
   checkHolds(t, `with “${safeguard.name}”`, safeguard.setting);
   checkCounterexample(t, safeguard);
 }
 
-/** Checks that the setting of a safeguard goes wrong without it. */
+/** Checks that the setting of a safeguard fails without it. */
 export function checkCounterexample(t: Test, { name, setting }: Safeguard): void {
   t.test(`without “${name}”: a decision lacks an acknowledged change`, async (t) => {
     const { counterexample, ...counts } = explore(modelOf(setting, name), MAX_STATES);
@@ -60,7 +68,7 @@ function textOf(counterexample: Exploration["counterexample"]): string {
   return [...trace.map((label, index) => `${`${index + 1}`.padStart(4)}. ${label}`), `      ${error}`].join("\n");
 }
 
-/** Shown by the reporter also where the test passes. */
+/** A `note:` line, which the reporter also shows when the test passes. */
 function print(text: string): void {
   process.stderr.write(`note: ${text}\n`);
 }

@@ -1,27 +1,28 @@
 /**
- * Explores every state that a model can reach, breadth first, and stops at the first state that breaks a property. The way
- * to that state is then as short as any, and is the counterexample.
+ * Explores every state that a model can reach, breadth first, and stops at the first state that
+ * violates a property. Because the search is breadth first, no path to that state is shorter. The
+ * path is the counterexample.
  *
- * A state is found again by its key, a text that holds all of it. Of states with one key the first is kept.
+ * Two states are the same if their keys are equal. A key is a text that contains the whole state.
+ * Only the first state with a key is stored.
  */
 
-/** A step that a state allows: what happens, in words, and the state after it. */
+/** A step that is possible in a state: a description of what happens, and the state after it. */
 export type Step<State> = readonly [label: string, next: State];
 
-/** What is explored. */
 export interface Model<State> {
   readonly initial: State;
-  /** Every step that the state allows. The given state is not changed. */
+  /** Every step that is possible in the state. Does not change the given state. */
   steps(state: State): Step<State>[];
   /** A text that is equal for equal states. */
   key(state: State): string;
-  /** What is wrong with a state; undefined where nothing is. */
+  /** The property that a state violates, in words; undefined if it violates none. */
   error(state: State): string | undefined;
 }
 
-/** What was found. */
+/** The result of an exploration. */
 export interface Exploration {
-  /** How many states there are, or were looked at before the counterexample. */
+  /** The number of states; with a counterexample, of those that were visited before it. */
   readonly states: number;
   readonly steps: number;
   /** The number of steps to the farthest state. */
@@ -29,16 +30,20 @@ export interface Exploration {
   readonly counterexample: Counterexample | undefined;
 }
 
-/** The shortest way to a state that breaks a property. */
+/** The shortest path to a state that violates a property. */
 export interface Counterexample {
   readonly error: string;
   /** The steps from the initial state, in words. */
   readonly trace: readonly string[];
 }
 
-/** @throws {Error} where there are more than `maxStates`: a result would say nothing of the others. */
+/**
+ * @throws {Error} if there are more than `maxStates` states: the result would not cover the others.
+ */
 export function explore<State>(model: Model<State>, maxStates: number): Exploration {
-  /** By its number: the number of the state before, and the step between. */
+  /**
+   * For each state, by its number: the number of the state before it, and the step between them.
+   */
   const before: [number, string][] = [[-1, ""]];
   const seen = new Set([model.key(model.initial)]);
   let level = [{ state: model.initial, number: 0 }];
@@ -67,22 +72,23 @@ export function explore<State>(model: Model<State>, maxStates: number): Explorat
   return result();
 }
 
-/** What must be reached from every state, and by which steps. */
+/** A condition that must be reachable from every state, and the steps that may be used for it. */
 export interface Goal<State> {
   readonly isReached: (state: State) => boolean;
-  /** Whether the step may be counted on: it is neither a fault nor a choice. */
+  /** Whether the step happens at some time: it is neither a fault nor a choice. */
   readonly isCertain: (from: State, to: State) => boolean;
 }
 
 /**
- * The nearest state from which certain steps never lead to the goal; undefined where there is none. Then the goal is reached
- * sooner or later, whatever has happened before, if each step that is possible again and again is taken at some time.
+ * Finds the nearest state from which certain steps never lead to the goal.
+ * @returns the steps to that state; undefined if there is none. Then every run reaches the goal at
+ * some time, provided that a step which stays possible is taken at some time.
  */
 export function findStuck<State>(model: Model<State>, goal: Goal<State>): readonly string[] | undefined {
   const before: [number, string][] = [[-1, ""]];
   const numbers = new Map([[model.key(model.initial), 0]]);
   const states = [model.initial];
-  /** For each state those from which a certain step leads to it. */
+  /** For each state: the states from which a certain step leads to it. */
   const sources: number[][] = [[]];
   for (let number = 0; number < states.length; number++) {
     const state = states[number] as State;

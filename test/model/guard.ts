@@ -1,11 +1,14 @@
-/** What guards do: src/access/follow/lease.ts, policy.ts, succession.ts and open-streams.ts. Each step names the function that it stands for. */
+/**
+ * What guards do: src/access/follow/lease.ts, policy.ts and succession.ts, and
+ * src/access/streams/open-streams.ts. Each step names the function that it stands for.
+ */
 import { fold } from "./authority.js";
 import type { Steps } from "./setting.js";
 import { type Guard, type History, MARGIN, type State, type Stream } from "./state.js";
 
 type Readings = (authority: number) => (readonly [how: string, log: History])[];
 
-/** @param readings what an authority may read of the log */
+/** @param readings the histories that a read of the log by an authority may return */
 export function guardSteps(steps: Steps, readings: Readings): void {
   const { state } = steps;
   for (const [index, guard] of state.guards.entries()) {
@@ -19,7 +22,7 @@ export function guardSteps(steps: Steps, readings: Readings): void {
     }
     if (guard.lookup) {
       // OpenStreams.#renew, then Policy.onApplied
-      steps.add(`guard ${index} has looked the caller up again and judges the open stream`, (next) => {
+      steps.add(`guard ${index} has looked the caller up again and re-authorizes the open stream`, (next) => {
         const own = guardOf(next, index);
         [own.open, own.lookup] = [own.has, false];
         if (followed !== undefined) acknowledge(next, followed);
@@ -33,12 +36,14 @@ export function guardSteps(steps: Steps, readings: Readings): void {
   }
 }
 
-/** Succession.#openStream: a candidate where a stream is followed, or may be again. */
+/**
+ * Succession.#openStream: opens a candidate beside the followed stream, or after that has ended.
+ */
 function openStream(steps: Steps, index: number, readings: Readings, followed: number | undefined): void {
   for (const [number, { up, lease, change }] of steps.state.authorities.entries()) {
     const isFollowed = followed !== undefined && streamOf(steps.state, followed).authority === number;
     if (!up || change?.entry === "" || isFollowed) continue;
-    // `listen` of policy.ts and Watcher.start: the log is read, and a snapshot goes out.
+    // `listen` of policy.ts and Watcher.start: reads the log, and sends a snapshot.
     for (const [how, log] of readings(number)) {
       const label = `guard ${index} opens a stream to authority ${number}, which reads the log ${how}`;
       steps.event("open", label, (next) => {
@@ -51,7 +56,10 @@ function openStream(steps: Steps, index: number, readings: Readings, followed: n
   }
 }
 
-/** The authority begins a stream with a snapshot. @param followed whether the guard has applied it already */
+/**
+ * The authority begins a stream with a snapshot.
+ * @param followed whether the guard has applied the snapshot already
+ */
 export function openAt(next: State, guard: number, authority: number, lease: number, followed = false): void {
   const at = next.authorities[authority];
   if (at === undefined) return;
@@ -67,7 +75,7 @@ function followStream(steps: Steps, at: number): void {
   const { guard, authority, lease, ping, pong, news, has, followed } = streamOf(steps.state, at);
   const who = `guard ${guard}`;
   if (ping < 0) {
-    // Pings.#ping. How long the ping is under way is a matter of when the authority takes its next step.
+    // Pings.#ping. The ping is under way until the authority's next step on this stream.
     steps.event("ping", `${who} sends a ping to authority ${authority}`, (next) => {
       const own = streamOf(next, at);
       own.ping = lease + MARGIN;
@@ -85,7 +93,7 @@ function followStream(steps: Steps, at: number): void {
   }
   const isDue = pong >= 0 && (pong <= (has?.length ?? -1) || !steps.has("a pong counts once its revision is applied"));
   if (followed && isDue) {
-    // Pings.takeAnswers, Lease.extend
+    // Pings.takePongs, Lease.extend
     steps.add(`${who} takes the pong of authority ${authority}, which names revision ${pong}`, (next) => {
       const own = streamOf(next, at);
       const time = steps.has("a lease counts from its ping") ? own.ping : lease + MARGIN;
@@ -98,7 +106,10 @@ function followStream(steps: Steps, at: number): void {
   });
 }
 
-/** What the guard may receive next: all that is under way, or the first of two changes that were written together. */
+/**
+ * The histories that the guard may receive next: everything under way, or only the first of two
+ * changes that were written together.
+ */
 function messagesOf({ state, setting }: Steps, at: number): History[] {
   const { news, has } = streamOf(state, at);
   if (news === undefined) return [];
@@ -129,7 +140,7 @@ function succeed(steps: Steps, at: number, followed: number | undefined): void {
   });
 }
 
-/** Succession.#leaveWhenSettled: the authority is told that it need not wait for this guard. */
+/** Succession.#leaveWhenSettled: notifies the authority that it need not wait for this guard. */
 function leave(steps: Steps, at: number): void {
   const { guard, authority } = streamOf(steps.state, at);
   if (guardOf(steps.state, guard).lookup) return;
@@ -147,7 +158,10 @@ function apply(next: State, at: number, history: History): void {
   else guard.lookup = true;
 }
 
-/** The authority hears that the guard has applied its revision (Leases.applied); if it hears later, it waits longer. */
+/**
+ * The guard reports the revision that it has applied (Leases.applied). The report arrives at once:
+ * a later one would only make the authority wait longer.
+ */
 function acknowledge(next: State, at: number): void {
   const stream = streamOf(next, at);
   const folded = next.authorities[stream.authority]?.folded ?? "";
@@ -155,7 +169,10 @@ function acknowledge(next: State, at: number): void {
   if (stream.authorityEnd) stream.applied = Math.max(stream.applied, applied);
 }
 
-/** What a guard lets pass that an acknowledged change forbids; undefined where nothing. */
+/**
+ * What a guard admits or lets pass although an acknowledged change forbids it, in words; undefined
+ * if nothing.
+ */
 export function wrongful(state: State, has: (safeguard: string) => boolean): string | undefined {
   for (const [index, guard] of state.guards.entries()) {
     const decides = guard.lease > 0 || (guard.lease === 0 && !has("a guard decides nothing outside its lease"));
@@ -166,7 +183,7 @@ export function wrongful(state: State, has: (safeguard: string) => boolean): str
       }
       if (guard.open === undefined || guard.open.includes(change) || !passes) continue;
       if (guard.lookup && has("a stream passes no message while its caller is looked up")) continue;
-      return `guard ${index} passes a message of a stream that was judged without change ${change}, which was acknowledged`;
+      return `guard ${index} passes a message of a stream that was authorized without change ${change}, which was acknowledged`;
     }
   }
   return undefined;

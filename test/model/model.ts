@@ -1,4 +1,7 @@
-/** The model of leases, claims and settling, put together for a setting. */
+/**
+ * The model of leases, lease records and acknowledgements, assembled for a setting. Labels of steps
+ * and names of safeguards call a lease record a "claim".
+ */
 import { createHash } from "node:crypto";
 import { authoritySteps, type ClaimRules } from "./authority.js";
 import type { Model } from "./explore.js";
@@ -10,7 +13,10 @@ import { type State, tick } from "./state.js";
 
 const CLAIMS: Record<Setting["store"], ClaimRules> = { sqlite: sqliteLeaseRecords, postgres: sharedLeaseRecords };
 
-/** The model of a setting. @param without the name of a safeguard that is left out */
+/**
+ * The model of a setting.
+ * @param without the name of a safeguard that is removed
+ */
 export function modelOf(setting: Setting, without?: string): Model<State> {
   const claims = CLAIMS[setting.store];
   const has = (safeguard: string): boolean => safeguard !== without;
@@ -25,13 +31,13 @@ export function modelOf(setting: Setting, without?: string): Model<State> {
       if (later !== undefined) steps.found.push(["a tick passes", later]);
       return steps.found;
     },
-    // The text itself would take some 700 bytes for each of a million states.
+    // A hash, because the JSON itself would take about 700 bytes for each of a million states.
     key: (state) => createHash("sha1").update(JSON.stringify(state)).digest("binary"),
     error: (state) => wrongful(state, has),
   };
 }
 
-/** Every authority is up, and each guard has a stream to one of them. */
+/** Every authority runs, and each guard has a stream to one of them. */
 function initialState({ guards, authorities, budget }: Setting): State {
   const state: State = {
     store: { log: "", rows: {} },

@@ -1,4 +1,4 @@
-// As safeguards.test.ts, for the safeguards on Postgres that take a minute or more.
+// Like safeguards.test.ts, for the safeguards on Postgres that take a minute or more.
 import t from "tap";
 import { FULL } from "../support/full.js";
 import { checkSafeguard } from "./check.js";

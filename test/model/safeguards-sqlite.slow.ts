@@ -1,4 +1,5 @@
-// As safeguards.test.ts, for the safeguards on SQLite that take a minute or more: the counterexamples alone.
+// Like safeguards.test.ts, for the safeguards on SQLite that take a minute or more; only their
+// counterexamples.
 import t from "tap";
 import { FULL } from "../support/full.js";
 import { checkCounterexample } from "./check.js";

@@ -1,4 +1,5 @@
-// As safeguards.test.ts, for the safeguards whose counterexamples have long ways; and the protocol in larger settings.
+// Like safeguards.test.ts, for the safeguards with long counterexamples. Also explores the whole
+// protocol in larger settings.
 import t from "tap";
 import { checkHolds, checkSafeguard } from "./check.js";
 import { LARGE_SETTINGS, SAFEGUARDS } from "./safeguards.js";

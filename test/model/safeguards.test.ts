@@ -1,4 +1,4 @@
-// Each safeguard of the settling protocol is needed: without it, the model reaches a wrongful decision by a short way.
+// Each safeguard is needed: without it, the model reaches a wrongful decision in a few steps.
 import t from "tap";
 import { checkSafeguard, DOCUMENTED } from "./check.js";
 import { SAFEGUARDS } from "./safeguards.js";

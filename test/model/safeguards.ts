@@ -1,15 +1,15 @@
 /**
- * The safeguards of the protocol: what each is, where it stands in the code, and the smallest setting that goes wrong without
- * it. docs/revocation.md has the same list.
+ * The safeguards of the protocol: the name of each, its place in the code, and the smallest setting
+ * that fails without it. docs/revocation.md has the same list.
  */
 import type { Setting } from "./setting.js";
 
 export interface Safeguard {
   readonly name: string;
-  /** The file and function that it stands in. */
+  /** The file, and the function in it. */
   readonly code: string;
   readonly setting: Setting;
-  /** Where it takes more than a second: in which tests it is. */
+  /** Which test runs it, if it takes more than a second. */
   readonly large?: "slow" | "full";
 }
 
@@ -20,7 +20,7 @@ const two = (budget: Setting["budget"]): Setting => ({ ...alone(budget), authori
 export const SAFEGUARDS: readonly Safeguard[] = [
   {
     name: "the acknowledgement waits for every guard's lease",
-    code: "services/auth/log/leases/leases.ts, #settledHere",
+    code: "services/auth/log/leases/leases.ts, settledHere",
     setting: alone({ change: 1, ping: 1 }),
   },
   {
@@ -40,7 +40,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
   {
     name: "a pong counts once its revision is applied",
-    code: "src/access/follow/lease.ts, takeAnswers",
+    code: "src/access/follow/lease.ts, takePongs",
     setting: alone({ change: 1, ping: 2 }),
   },
   {
@@ -180,7 +180,7 @@ export const SAFEGUARDS: readonly Safeguard[] = [
   },
 ];
 
-/** Settings with every safeguard that are larger than those above. */
+/** Larger settings, for the protocol with every safeguard. */
 export const LARGE_SETTINGS: readonly (readonly [title: string, setting: Setting])[] = [
   ["two guards at one authority", { ...alone({ change: 1, ping: 2 }), guards: 2 }],
   [

@@ -1,7 +1,9 @@
 /**
- * Claims on Postgres, which equal authorities share: services/auth/log/leases/shared-lease-records.ts and reports.ts. A claim's value is its
- * span and a counter; each pong renews it by a committed write. After a failover a reading may come from the demoted primary,
- * until the process has had a write resolved by the new one; the demoted one resolves no write.
+ * Lease records on Postgres, which all authorities of an installation share
+ * (services/auth/log/leases/shared-lease-records.ts and reports.ts). The value of a record is its
+ * span and a counter. Each pong renews the record by a committed write. After a failover a process
+ * may read from the demoted primary, until a write by the process has resolved at the new one. A
+ * demoted primary resolves no write.
  */
 import { authorityOf, type ClaimRules, isSettledHere, spanOf } from "./authority.js";
 import type { Steps } from "./setting.js";
@@ -77,7 +79,10 @@ export const sharedLeaseRecords: ClaimRules = {
   },
 };
 
-/** What readings may show: the store, and a demoted primary until a write has resolved at the new one. */
+/**
+ * The servers that a read may come from: the store, and a demoted primary until a write has
+ * resolved at the new one.
+ */
 export function contents(steps: Steps, index: number): Content[] {
   const { store, demoted } = steps.state;
   const isFenced = authorityOf(steps.state, index).fenced && steps.has("a reading sees what a write before it saw");
@@ -90,7 +95,7 @@ function isHeld(state: State, index: number, at: number): boolean {
   );
 }
 
-/** The reading D of the claims, after the commit. */
+/** The read of the lease records after the commit. */
 function readLeaseRecords(steps: Steps, index: number): void {
   for (const [server, { rows }] of contents(steps, index).entries()) {
     const where = server === 0 ? "" : " at the demoted primary";
@@ -113,7 +118,7 @@ function readLeaseRecords(steps: Steps, index: number): void {
   }
 }
 
-/** Why a claim is not waited for any more. */
+/** The reasons for which an authority stops waiting for a lease record. */
 function stopWaiting(steps: Steps, index: number, { revision }: Change, id: string): void {
   const { known, folded } = authorityOf(steps.state, index);
   const stop = (why: string): void => {
@@ -132,7 +137,10 @@ function stopWaiting(steps: Steps, index: number, { revision }: Change, id: stri
   }
 }
 
-/** Reports.write: every guard has applied what is folded in, or every lease granted before that has ended. */
+/**
+ * Reports: every guard has applied the history of its authority, or every lease granted before that
+ * has ended.
+ */
 function report(steps: Steps, index: number): void {
   const { own, folded, since } = authorityOf(steps.state, index);
   const waits = steps.has("a report waits for every guard of its authority");
@@ -144,7 +152,9 @@ function report(steps: Steps, index: number): void {
   });
 }
 
-/** The primary is demoted, and goes on answering readings; it may show a change that the new one has not. */
+/**
+ * The primary is demoted, and still responds to reads. It may show a change that the new one lacks.
+ */
 export function failOver(steps: Steps): void {
   if (steps.state.demoted !== undefined) return;
   const demote = (next: State, ghost: History): void => {

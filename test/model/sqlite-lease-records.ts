@@ -1,4 +1,7 @@
-/** Claims on SQLite, which are written once and retired: services/auth/log/leases/lease-records.ts. The store is one file, and every reading is current. */
+/**
+ * Lease records on SQLite (services/auth/log/leases/lease-records.ts): written once, and retired by
+ * other authorities. The store is one file, so every read is current.
+ */
 import { authorityOf, type ClaimRules, spanOf } from "./authority.js";
 import type { Steps } from "./setting.js";
 import type { Change, State, Stream } from "./state.js";
@@ -10,7 +13,7 @@ export const sqliteLeaseRecords: ClaimRules = {
     const isThere = own !== "" && `c${own}` in steps.state.store.rows;
     const held = isThere || (own !== "" && !steps.has("the claim is read for each pong"));
     if (stream.response === "ping") {
-      // Claims.hold
+      // LeaseRecords.hold
       steps.add(`authority ${index} ${held ? "finds its claim" : "finds no claim of its own"}`, (next) => {
         (next.streams[at] as Stream).response = held ? "held" : "create";
       });
@@ -32,7 +35,7 @@ export const sqliteLeaseRecords: ClaimRules = {
 
   isSettled: ({ phase, ends }) => phase === "wait" && ends === 0,
 
-  // Claims.#tidy
+  // LocalLeaseRecords.#tidy
   tidy(steps, index) {
     for (const [id, left] of Object.entries(authorityOf(steps.state, index).known)) {
       if (left > 0 && steps.has("a retired row stays for its span")) continue;
@@ -54,7 +57,7 @@ export const sqliteLeaseRecords: ClaimRules = {
   readings: ({ store }) => [["to its end", store.log]],
 };
 
-/** Claims.#retireOthers */
+/** LocalLeaseRecords.#retireOthers */
 function read(steps: Steps, index: number): void {
   steps.add(`authority ${index} reads the claims`, (next) => {
     const { own, known, change } = authorityOf(next, index);
@@ -70,7 +73,7 @@ function read(steps: Steps, index: number): void {
   });
 }
 
-/** Claims.#retire, a write at a time. */
+/** LocalLeaseRecords.#retire, one write at a time. */
 function retire(steps: Steps, index: number, change: Change): void {
   const [row, value] = (change.rows[0] ?? "").split("=") as [string, string];
   const id = row.slice(1);
@@ -95,7 +98,9 @@ function retire(steps: Steps, index: number, change: Change): void {
   });
 }
 
-/** All is retired: what is left is to wait; or to commit, where a variant does that last. */
+/**
+ * Everything is retired. The next phase is the wait, or the commit in a variant that commits last.
+ */
 function done(steps: Steps, next: State, index: number): void {
   const change = authorityOf(next, index).change as Change;
   const isLate = change.entry !== "" && !steps.has("claims are read after the commit");

@@ -1,71 +1,90 @@
 /**
  * The state of the model: authorities, guards, the streams between them, and the store.
  *
- * Time is a number of ticks. A state holds no moments, only how many ticks are left until something ends, so that the same
- * situation at another time is the same state. A process that is stopped and goes on needs nothing here: every step of a
- * process may come at any time, however many ticks after the one before it.
+ * Time is a number of ticks. A state contains no points in time, only how many ticks are left until
+ * something ends. So the same situation at another time is the same state. A process that pauses
+ * and continues needs no step of its own: each step of a process may come any number of ticks after
+ * the one before it.
  *
- * A revision is the number of letters of a history, and a letter is a change: `ab` is revision 2. Two histories of one length
- * may differ, where a store lost what it had shown.
+ * A letter stands for a change, and a history is a text of letters. The revision is the number of
+ * letters: `ab` is revision 2. Two histories of the same length may differ after a store has lost
+ * changes that it had shown.
  */
 
-/** The changes in the log up to a revision, in their order. */
+/** The changes in the log up to a revision, in order. */
 export type History = string;
 
-/** How many ticks a lease may last longer by a guard's slow clock: the twentieth of leaseSpan (lease-records.ts). */
+/**
+ * How many ticks longer a lease may run by the slow clock of a guard: the twentieth that leaseSpan
+ * adds (lease-records.ts).
+ */
 export const MARGIN = 1;
 
-/** Policy.Watch between a guard and an authority, both ends and what is under way between them. */
+/**
+ * A stream of Policy.Watch between a guard and an authority: both ends, and the messages under way
+ * between them.
+ */
 export interface Stream {
   guard: number;
   authority: number;
-  /** Whether each end knows it as open. */
+  /** Whether the guard, and the authority, regards the stream as open. */
   guardEnd: boolean;
   authorityEnd: boolean;
-  /** Whether the guard decides by it; else it is a candidate. */
+  /** Whether the guard decides by this stream. Otherwise the stream is a candidate. */
   followed: boolean;
-  /** Whether the guard is to tell the authority that it follows another. */
+  /** Whether the guard still has to notify the authority that it follows another one. */
   leaving: boolean;
-  /** What the guard has received on it. */
+  /** The history that the guard has received on this stream. */
   has: History | undefined;
   /** The lease that the authority grants, in ticks. */
   lease: number;
-  /** What the authority has sent of its history, and what of that has not arrived. */
+  /** The history that the authority has sent, and the part of it that has not arrived yet. */
   sent: History;
   news: History | undefined;
-  /** Ticks left of the lease that an answer to the ping under way would give; -1 without a ping. */
+  /**
+   * The ticks that would be left of the lease if the pong for the ping under way arrived now; -1
+   * without a ping.
+   */
   ping: number;
-  /** The revision that the pong under way names; -1 without one. */
+  /** The revision that the pong under way names; -1 without a pong. */
   pong: number;
-  /** The authority's Holder: the revision applied, the one named last, and the ticks until the lease granted last has ended. */
+  /**
+   * As in Holder of leases.ts: the revision applied, the revision that the last pong named, and the
+   * ticks until the last lease has ended.
+   */
   applied: number;
   named: number;
   left: number;
-  /** How far the authority is with its answer to the ping (policy.ts, `pong`). */
+  /** How far the authority is with its response to the ping (`pong` of policy.ts). */
   response: "" | "ping" | "create" | "held" | "read";
-  /** The revision that the answer will name, where a variant fixes it early. */
+  /** The revision that the pong will name, if a variant of the protocol determines it early. */
   fixed: number;
 }
 
 export interface Guard {
-  /** The history by whose rules it decides. */
+  /** The history by which it decides. */
   has: History;
-  /** Ticks for which it may decide; -1 until it first may. */
+  /** The ticks for which it may decide; -1 until its first lease. */
   lease: number;
-  /** An open stream of a caller: the history that it was judged by. */
+  /** An open stream of a caller: the history by which it was authorized. */
   open: History | undefined;
-  /** The caller of the open stream is being looked up again. */
+  /** Whether the caller of the open stream is being looked up again. */
   lookup: boolean;
 }
 
-/** A change from its commit to its acknowledgement (leases.ts and lease-records.ts, `settled`); an empty entry is a start. */
+/**
+ * A change from its commit to its acknowledgement (`settled` of leases.ts and lease-records.ts). An
+ * empty entry stands for the start of the authority.
+ */
 export interface Change {
   entry: string;
   revision: number;
   /** Ticks until every lease has ended that this authority had granted before the commit. */
   left: number;
   phase: "commit" | "read" | "retire" | "wait";
-  /** Rows that are still to be retired; for a shared claim, what is waited for. */
+  /**
+   * SQLite: the rows that still have to be retired. Postgres: the lease records that it waits for.
+   */
   rows: string[];
   /** Ticks until the leases of other authorities have ended. */
   ends: number;
@@ -73,41 +92,42 @@ export interface Change {
 
 export interface Authority {
   up: boolean;
-  /** Of its leases, in ticks. */
+  /** How long its leases run, in ticks. */
   lease: number;
   folded: History;
-  /** Ticks until every lease has ended that it had granted before it folded its history in. */
+  /** Ticks until every lease has ended that it had granted before it applied this history. */
   since: number;
-  /** The id of its claim; empty while it has none as far as it knows. */
+  /** The ID of its lease record; empty if it has none, or does not know of it. */
   own: string;
   change: Change | undefined;
-  /** Claims of others that it has retired, or has read: ticks until the leases under them have ended. */
+  /**
+   * Other authorities' lease records that it has retired or read: ticks until the leases under them
+   * have ended.
+   */
   known: Record<string, number>;
-  /** What it knew of the value of each claim when it began to count; shared claims only. */
+  /** Postgres: the value of each lease record when the authority began to count its span. */
   values: Record<string, string>;
-  /** A write of it has resolved at the server that is primary now; shared claims only. */
+  /** Postgres: whether a write by this authority has resolved at the present primary. */
   fenced: boolean;
 }
 
-/** What the store holds. */
 export interface Content {
   log: History;
-  /** `c<id>` claims, `r<id>` retired claims, `a<id>` reports. */
+  /** By key: `c<id>` lease records, `r<id>` retired lease records, `a<id>` reports. */
   rows: Record<string, string>;
 }
 
 export interface State {
   store: Content;
-  /** What a demoted primary still shows. */
+  /** What a demoted primary still returns to readers. */
   demoted: Content | undefined;
   authorities: Authority[];
   guards: Guard[];
   streams: Stream[];
-  /** The changes that were acknowledged. */
   acknowledged: string;
-  /** How many claims were ever made. */
+  /** How many lease records were ever created; gives the next ID. */
   claims: number;
-  /** How often each kind of event may still happen. */
+  /** How many events of each kind may still happen. */
   budget: Record<string, number>;
 }
 
@@ -128,7 +148,7 @@ export function clone(state: State): State {
   };
 }
 
-/** One tick passes on every clock; undefined where that changes nothing. */
+/** One tick passes on every clock; undefined if that changes nothing. */
 export function tick(state: State): State | undefined {
   const next = clone(state);
   let changed = false;

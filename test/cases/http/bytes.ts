@@ -1,7 +1,7 @@
-/** Bytes that are no HTTP request, or more than one, and requests over a limit. (RFC 9110, RFC 9112) */
+/** Bytes that are not one HTTP request, and requests over a limit (RFC 9110, RFC 9112). */
 import { ADA, HELLO, type HttpCase, NAME } from "./case.js";
 
-/** Bytes that are no request, or more than one. */
+/** Bytes that are not a request, or more than one. */
 export const wire: readonly HttpCase[] = [
   { title: "bytes that are not HTTP", raw: "hello\r\n\r\n", status: 400 },
   { title: "a method that does not exist", raw: "BREW /helloworld HTTP/1.1\r\nHost: x\r\n\r\n", status: 400 },
@@ -34,7 +34,7 @@ export const wire: readonly HttpCase[] = [
   },
   { title: "HTTP/1.1 without a Host", raw: "GET /helloworld HTTP/1.1\r\nConnection: close\r\n\r\n", status: 400 },
   {
-    title: "two Host headers, for a path of the gateway's own",
+    title: "two Host headers, for a built-in route",
     raw: "GET /livez HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n",
     status: 400,
     detail: /Host/,
@@ -99,7 +99,7 @@ export const wire: readonly HttpCase[] = [
     status: 431,
   },
   { title: "a path of more than 16 KiB", raw: `GET /${"a".repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, status: 431 },
-  { title: "headers that do not come in time", raw: "GET /helloworld HTTP/1.1\r\nHost: x\r\n", status: 408 },
+  { title: "headers that do not arrive in time", raw: "GET /helloworld HTTP/1.1\r\nHost: x\r\n", status: 408 },
 ];
 
 export const limits: readonly HttpCase[] = [
@@ -110,7 +110,7 @@ export const limits: readonly HttpCase[] = [
     status: 431,
   },
   {
-    title: "headers far over the limit, of which the last is a second token",
+    title: "headers far over the limit; the last one is a second token",
     target: "/helloworld",
     headers: [ADA, ...Array.from({ length: 500 }, (_, n) => [`A${n}`, "b"] as const), ADA],
     status: 431,

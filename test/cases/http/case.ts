@@ -1,6 +1,7 @@
 /**
- * The HTTP contract of the gateway, as data: one case of test/gateway/contract.test.ts. Each is run twice: against the handler as a function, and
- * as bytes over a socket; those with `raw` over the socket only, as they are no whole request.
+ * The HTTP contract of the gateway, as data: one case of test/gateway/contract.test.ts. Each case
+ * runs twice: against the handler as a function, and as bytes over a socket. A case with `raw` runs
+ * only over the socket, because it is not a whole request.
  *
  * The deployment: namespace `default` has the account ada (scope staff) and the rules
  *
@@ -9,33 +10,40 @@
  *     members   <public>  DENIED   service:probe:members.*   10
  *     staff     staff     GRANTED  service:probe:members.*   20
  *
- * namespace `empty` has no rule and the account admin. Services are helloworld, probe (test/gateway/probe.proto), and
- * gone, which has helloworld's endpoints but cannot be reached.
+ * Namespace `empty` has no rule and the account admin. The services are helloworld, probe
+ * (test/gateway/probe.proto), and gone, which has the endpoints of helloworld but cannot be
+ * reached.
  */
 export interface HttpCase {
   readonly title: string;
-  /** Default GET. */
+  /** GET by default. */
   readonly method?: string;
   readonly target?: string;
-  /** Name and value; `{ada}` stands for a token of ada, `{stranger}` for one that nobody issued, `{empty}` for one of
-   * namespace empty, `{gateway}` for the gateway's enrolment token. */
+  /**
+   * Name and value. `{ada}` stands for a token of ada, `{stranger}` for a token that was never
+   * issued, `{empty}` for a token of namespace empty, and `{gateway}` for the gateway's enrolment
+   * token.
+   */
   readonly headers?: readonly (readonly [name: string, value: string])[];
-  /** Sent with Content-Length, and as application/json unless `headers` has a Content-Type. */
+  /** Sent with Content-Length. Sent as application/json, unless `headers` has a Content-Type. */
   readonly body?: string;
-  /** The bytes to send instead, one character an octet. */
+  /** The bytes to send instead. Each character is an octet. */
   readonly raw?: string;
   readonly status: number;
-  /** The `Id` of an error; default `gateway` without `calls`, else the service of `calls`. */
+  /** The `Id` of an error. The default is the service of `calls`, or `gateway` without `calls`. */
   readonly id?: string;
-  /** The whole body. */
+  /** The whole body of the response. */
   readonly exactly?: string;
   /** The `Detail` of an error. */
   readonly detail?: string | RegExp;
-  /** Members of the answer, each whole; of an error, its `Details`. */
+  /** Members of the response, each compared as a whole. For an error: its `Details`. */
   readonly response?: unknown;
-  /** Headers of the answer; undefined for one that it must not have. */
+  /** Headers of the response; undefined for a header that must be absent. */
   readonly has?: Readonly<Record<string, string | RegExp | undefined>>;
-  /** The resource that is both decided on and called; `decides` where the call then is refused. */
+  /**
+   * The resource that is decided on and then called. `decides` is for a call that is refused after
+   * the decision.
+   */
   readonly calls?: string;
   readonly decides?: string;
 }

@@ -1,4 +1,4 @@
-/** Tokens and namespaces: who a call is made by, and where its rules are looked up. */
+/** Tokens and namespaces: which caller makes a call, and in which namespace its rules are found. */
 import { ADA, HELLO, type HttpCase, NAME, TELL } from "./case.js";
 
 export const tokens: readonly HttpCase[] = [
@@ -13,7 +13,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "a token that nobody issued is refused under /v1",
+    title: "a token that was never issued is refused under /v1",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer {stranger}"]],
@@ -31,7 +31,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "an enrolment token is no caller's token",
+    title: "an enrolment token does not authenticate a caller",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Bearer {gateway}"]],
@@ -47,7 +47,7 @@ export const tokens: readonly HttpCase[] = [
     calls: HELLO,
   },
   {
-    title: "the scheme Bearer in any letters",
+    title: "the case of the scheme Bearer does not matter",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["authorization", "bEaReR {ada}"]],
@@ -56,7 +56,7 @@ export const tokens: readonly HttpCase[] = [
     calls: HELLO,
   },
   {
-    title: "another scheme brings no token",
+    title: "a token with another scheme is ignored",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [["Authorization", "Basic YWRhOmFkYQ=="]],
@@ -133,7 +133,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "a known caller whom a rule denies is answered 403",
+    title: "a known caller whom a rule denies gets 403",
     target: "/probe/closed/call",
     headers: [ADA],
     status: 403,
@@ -143,7 +143,7 @@ export const tokens: readonly HttpCase[] = [
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "an anonymous caller whom a rule denies is answered 401",
+    title: "an anonymous caller whom a rule denies gets 401",
     target: "/probe/closed/call",
     status: 401,
     id: "probe",
@@ -151,13 +151,13 @@ export const tokens: readonly HttpCase[] = [
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "a rule denies whatever letters the path has",
+    title: "a rule denies a path in any case",
     target: "/PROBE/cLoSeD.CALL",
     status: 401,
     decides: "service:probe:Closed.Call",
   },
   {
-    title: "a rule denies whatever is percent-encoded",
+    title: "a rule denies a path that is percent-encoded",
     target: "/probe/%63losed/%43all",
     status: 401,
     decides: "service:probe:Closed.Call",
@@ -178,7 +178,7 @@ export const tokens: readonly HttpCase[] = [
     decides: "service:probe:Members.Call",
   },
   {
-    title: "a call that is refused has its body unread",
+    title: "the body of a refused call is not read",
     method: "POST",
     target: "/v1/helloworld/call",
     body: "{",
@@ -186,7 +186,7 @@ export const tokens: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "WhoAmI tells the caller's account and namespace",
+    title: "WhoAmI returns the caller's account and namespace",
     method: "POST",
     target: "/v1/auth/WhoAmI",
     headers: [ADA],
@@ -236,7 +236,7 @@ export const namespaces: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "in another namespace than its own a token makes an anonymous call",
+    title: "in another namespace than its own, a token makes an anonymous call",
     target: "/probe/tell",
     headers: [
       ["Platform-Namespace", "default"],
@@ -247,7 +247,7 @@ export const namespaces: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a token's namespace is that of its call",
+    title: "a token of a namespace makes calls in that namespace",
     target: "/helloworld",
     headers: [["Authorization", "Bearer {empty}"]],
     status: 401,
@@ -274,7 +274,7 @@ export const namespaces: readonly HttpCase[] = [
     detail: /Platform-Namespace|platform-namespace/,
   },
   {
-    title: "a namespace with a name that none can have is refused",
+    title: "an invalid name of a namespace is refused",
     target: "/helloworld",
     headers: [["Platform-Namespace", "De fault"]],
     status: 400,
@@ -295,7 +295,7 @@ export const namespaces: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "under /v1, too, a name that no namespace can have is refused",
+    title: "an invalid name of a namespace is refused under /v1",
     method: "POST",
     target: "/v1/helloworld/call",
     headers: [ADA, ["Platform-Namespace", "../x"]],

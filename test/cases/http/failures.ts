@@ -1,4 +1,4 @@
-/** What a caller is told when a service fails, cannot be reached, or takes too long. */
+/** The response to a caller when a service fails, cannot be reached, or takes too long. */
 import { Code } from "../../../src/errors.js";
 import { BadRequest, DebugInfo, RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import type { HttpCase } from "./case.js";
@@ -8,7 +8,7 @@ const fails = (code: Code, extra: object = {}): string => JSON.stringify({ code,
 const detailed = (code: Code, type: string, value: Uint8Array): string =>
   fails(code, { detailType: `type.googleapis.com/${type}`, detailValue: Buffer.from(value).toString("base64") });
 
-/** How services fail. */
+/** Errors of services. */
 export const failures: readonly HttpCase[] = [
   ...(
     [
@@ -71,7 +71,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a service's UNKNOWN, which an uncaught exception has, loses its message",
+    title: "a service's UNKNOWN, the code of an uncaught exception, loses its message",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.UNKNOWN),
@@ -80,7 +80,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a code of the service's own, as OpenFGA has them",
+    title: "a code that google.rpc.Code does not have, such as those from OpenFGA",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -94,7 +94,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a message with a stack trace is kept from the caller",
+    title: "a message with a stack trace is hidden from the caller",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.INTERNAL, { message: "broken\n    at f (/srv/a.js:1:2)" }),
@@ -103,7 +103,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a status without a message is given one",
+    title: "a status without a message gets one",
     method: "POST",
     target: "/probe/fail",
     body: fails(Code.NOT_FOUND, { message: "" }),
@@ -112,7 +112,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a status's details are in the answer as JSON",
+    title: "the details of a status are in the response as JSON",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -132,7 +132,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details of a type of the service's own",
+    title: "details of a type that only the service has",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "probe.Failure", Buffer.from([8, 1])),
@@ -141,7 +141,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details of an unknown type are given as type and bytes",
+    title: "details of an unknown type appear as type and bytes",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "acme.Secret", Buffer.from([1, 2, 3])),
@@ -150,7 +150,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "details whose bytes are broken are given as type and bytes",
+    title: "details with malformed bytes appear as type and bytes",
     method: "POST",
     target: "/probe/fail",
     body: detailed(Code.ABORTED, "google.rpc.BadRequest", Buffer.from([0xff])),
@@ -159,7 +159,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "DebugInfo is kept from the caller",
+    title: "DebugInfo is hidden from the caller",
     method: "POST",
     target: "/probe/fail",
     body: detailed(
@@ -172,7 +172,7 @@ export const failures: readonly HttpCase[] = [
     calls: FAIL,
   },
   {
-    title: "a service answers with bytes that are no message",
+    title: "a service responds with bytes that are no message",
     method: "POST",
     target: "/probe/break",
     status: 502,
@@ -186,21 +186,21 @@ export const failures: readonly HttpCase[] = [
     calls: "service:gone:Helloworld.Call",
   },
   {
-    title: "a service that does not respond within the call's time",
+    title: "a service that does not respond before the deadline",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "20m"]],
     status: 504,
     calls: "service:probe:Probe.Hang",
   },
   {
-    title: "a grpc-timeout of nothing has passed at once",
+    title: "a grpc-timeout of 0 ends the call at once",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "0S"]],
     status: 504,
     calls: "service:probe:Probe.Hang",
   },
   {
-    title: "a grpc-timeout that is no time is refused",
+    title: "a malformed grpc-timeout is refused",
     target: "/probe/hang",
     headers: [["Grpc-Timeout", "soon"]],
     status: 400,

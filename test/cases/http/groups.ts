@@ -1,4 +1,4 @@
-/** All cases of the HTTP contract, by their subjects. */
+/** All cases of the HTTP contract, by subject. */
 import { limits, wire } from "./bytes.js";
 import type { HttpCase } from "./case.js";
 import { namespaces, tokens } from "./credentials.js";
@@ -19,7 +19,7 @@ export const groups: Readonly<Record<string, readonly HttpCase[]>> = {
   queries: queries,
   "failures of services": failures,
   metadata,
-  "bytes that are no request": wire,
+  "bytes that are not a request": wire,
   "too many headers": limits,
-  "paths of the gateway's own": own,
+  "built-in routes": own,
 };

@@ -2,12 +2,12 @@
 import { CODING_LIST } from "../../../gateway/http/content-coding.js";
 import { GREETING, HELLO, type HttpCase, NAME, PROBE } from "./case.js";
 
-/** probe.Fields as it is answered with nothing set. */
+/** probe.Fields in a response when no field is set. */
 const NONE = { text: "", big: "0", small: 0, flag: false, raw: "", ratio: 0, words: [], counts: {}, colour: "UNKNOWN" };
 
 export const bodies: readonly HttpCase[] = [
   {
-    title: "a body may say that it is UTF-8",
+    title: "a body may name the charset UTF-8",
     method: "POST",
     target: "/helloworld",
     headers: [["Content-Type", "application/json; charset=utf-8"]],
@@ -54,7 +54,7 @@ export const bodies: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "a type that begins like JSON's is refused",
+    title: "a type that only begins with application/json is refused",
     method: "POST",
     target: "/helloworld",
     headers: [["Content-Type", "application/jsonx"]],
@@ -84,7 +84,7 @@ export const bodies: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "a body in an unknown coding is refused",
+    title: "a body with an unknown Content-Encoding is refused",
     method: "POST",
     target: "/helloworld",
     headers: [
@@ -148,7 +148,7 @@ export const bodies: readonly HttpCase[] = [
     decides: PROBE,
   },
   {
-    title: "in a nested message the field is named with its path",
+    title: "a field of a nested message is named with its path",
     method: "POST",
     target: "/probe",
     body: '{"inner":{"inner":{"flag":1}}}',
@@ -178,7 +178,7 @@ export const bodies: readonly HttpCase[] = [
     calls: PROBE,
   },
   {
-    title: "fields without presence are in every answer",
+    title: "fields without presence are in every response",
     method: "POST",
     target: "/probe",
     body: "{}",
@@ -229,7 +229,7 @@ export const bodies: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "a body that does not come in time is refused",
+    title: "a body that does not arrive in time is refused",
     raw: "POST /helloworld HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{",
     status: 408,
     decides: HELLO,
@@ -241,7 +241,7 @@ export const bodies: readonly HttpCase[] = [
     decides: HELLO,
   },
   {
-    title: "Expect: 100-continue is answered before the body",
+    title: "Expect: 100-continue gets a response before the body",
     raw: `POST /helloworld HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n${NAME}`,
     status: 200,
     response: GREETING,

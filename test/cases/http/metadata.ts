@@ -1,11 +1,11 @@
-/** What a service is told beside its message, and which headers every answer has. */
+/** The metadata that a service gets beside its message, and the headers of every response. */
 import { ADA, HELLO, type HttpCase, TELL } from "./case.js";
 
 const NEW_ID = /^[\w-]{12}-[0-9a-z]+$/;
 
 export const metadata: readonly HttpCase[] = [
   {
-    title: "a service is told a signed context, the namespace, the request's id and its trace, and nothing else",
+    title: "a service gets a caller assertion, the namespace, the request's id and its trace, and nothing else",
     target: "/probe/tell",
     headers: [
       ADA,
@@ -77,7 +77,7 @@ export const metadata: readonly HttpCase[] = [
     calls: TELL,
   },
   {
-    title: "a request id with characters that it may not have is replaced",
+    title: "a request id with invalid characters is replaced",
     target: "/nowhere",
     headers: [["X-Request-Id", "a b"]],
     status: 404,
@@ -101,7 +101,7 @@ export const metadata: readonly HttpCase[] = [
     has: { "x-request-id": NEW_ID },
   },
   {
-    title: "answers may neither be cached nor have their type guessed",
+    title: "responses forbid caching and guessing their type",
     target: "/helloworld",
     status: 200,
     has: { "cache-control": "no-store", "x-content-type-options": "nosniff", "content-type": "application/json" },

@@ -1,4 +1,4 @@
-/** Which methods an endpoint takes, and what OPTIONS and CORS answer. */
+/** Which HTTP methods an endpoint accepts, and the responses to OPTIONS and CORS requests. */
 import { ADA, HELLO, type HttpCase, NAME } from "./case.js";
 
 export const methods: readonly HttpCase[] = [
@@ -33,20 +33,20 @@ export const methods: readonly HttpCase[] = [
     id: "auth",
   },
   {
-    title: "OPTIONS of a login allows POST alone",
+    title: "OPTIONS of a login allows only POST",
     method: "OPTIONS",
     target: "/auth/login",
     status: 204,
     has: { allow: "POST, OPTIONS" },
   },
   {
-    title: "GET of an endpoint of Portico's own that has no side effects",
+    title: "GET of a built-in endpoint without side effects",
     target: "/registry/describe?service=helloworld",
     status: 200,
     calls: "service:registry:Registry.Describe",
   },
   {
-    title: "PUT under /v1 is refused, and told what is allowed",
+    title: "PUT under /v1 is refused with the allowed methods",
     method: "PUT",
     target: "/v1/helloworld/call",
     body: NAME,
@@ -55,7 +55,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "POST, OPTIONS" },
   },
   {
-    title: "PUT is refused, and told what is allowed",
+    title: "PUT is refused with the allowed methods",
     method: "PUT",
     target: "/helloworld/call",
     body: NAME,
@@ -64,7 +64,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
-    title: "DELETE is refused, and told what is allowed",
+    title: "DELETE is refused with the allowed methods",
     method: "DELETE",
     target: "/helloworld",
     status: 405,
@@ -73,7 +73,7 @@ export const methods: readonly HttpCase[] = [
   },
   { title: "TRACE is refused", method: "TRACE", target: "/helloworld", status: 405, id: "helloworld" },
   {
-    title: "POST to /livez is refused, and told what is allowed",
+    title: "POST to /livez is refused with the allowed methods",
     method: "POST",
     target: "/livez",
     status: 405,
@@ -87,7 +87,7 @@ export const methods: readonly HttpCase[] = [
     has: { allow: "GET, HEAD, POST, OPTIONS", "content-length": undefined },
   },
   {
-    title: "OPTIONS under /v1 tells POST alone",
+    title: "OPTIONS under /v1 allows only POST",
     method: "OPTIONS",
     target: "/v1/helloworld/call",
     status: 204,
@@ -112,7 +112,7 @@ export const methods: readonly HttpCase[] = [
     },
   },
   {
-    title: "a page of an origin in PORTICO_CORS may read the answer",
+    title: "a page of an origin in PORTICO_CORS may read the response",
     target: "/helloworld",
     headers: [["Origin", "https://example.com"]],
     status: 200,

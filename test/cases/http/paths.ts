@@ -1,7 +1,7 @@
-/** Which paths name an endpoint, and what is said of those that name none. */
+/** Which paths name an endpoint, and the responses to paths that name none. */
 import { ADA, GREETING, HELLO, type HttpCase, NAME } from "./case.js";
 
-/** Paths that mean an endpoint, whatever their letters. */
+/** Paths that name an endpoint, in any case. */
 export const shapes: readonly HttpCase[] = [
   {
     title: "the service's name alone means its endpoint Call",
@@ -23,11 +23,16 @@ export const shapes: readonly HttpCase[] = [
     status: 200,
     calls: HELLO,
   },
-  { title: "letters may all be small", target: "/helloworld/call?name=Ada", status: 200, calls: HELLO },
-  { title: "letters may all be capital", target: "/HELLOWORLD/HELLOWORLD.CALL?name=Ada", status: 200, calls: HELLO },
-  { title: "letters may be mixed", target: "/hElLoWoRlD/hElLoWoRlD/cAlL?name=Ada", status: 200, calls: HELLO },
+  { title: "all letters may be lower case", target: "/helloworld/call?name=Ada", status: 200, calls: HELLO },
+  { title: "all letters may be upper case", target: "/HELLOWORLD/HELLOWORLD.CALL?name=Ada", status: 200, calls: HELLO },
   {
-    title: "a gRPC service of the service beside its main one",
+    title: "upper and lower case may be mixed",
+    target: "/hElLoWoRlD/hElLoWoRlD/cAlL?name=Ada",
+    status: 200,
+    calls: HELLO,
+  },
+  {
+    title: "another gRPC service of a service than its main one",
     target: "/probe/members/call",
     headers: [ADA],
     status: 200,
@@ -115,11 +120,11 @@ export const shapes: readonly HttpCase[] = [
   },
 ];
 
-/** Paths have one meaning or none. */
+/** Unusual paths. Each has exactly one meaning, or none. */
 export const oddPaths: readonly HttpCase[] = [
-  { title: "a percent-encoded letter is the letter", target: "/helloworld/%63all?name=Ada", status: 200, calls: HELLO },
+  { title: "a percent-encoded letter is decoded", target: "/helloworld/%63all?name=Ada", status: 200, calls: HELLO },
   {
-    title: "a percent-encoded capital letter is the letter",
+    title: "a percent-encoded capital letter is decoded",
     target: "/helloworld/%43all?name=Ada",
     status: 200,
     calls: HELLO,
@@ -131,25 +136,30 @@ export const oddPaths: readonly HttpCase[] = [
     calls: HELLO,
   },
   {
-    title: "hex digits of the encoding may be capital",
+    title: "hex digits of the encoding may be upper case",
     target: "/helloworld/Helloworld%2ECall?name=Ada",
     status: 200,
     calls: HELLO,
   },
-  { title: "what is encoded twice is decoded once", target: "/helloworld/%2563all", status: 404, id: "helloworld" },
-  { title: "an encoded slash does not part segments", target: "/helloworld%2fcall", status: 404 },
   {
-    title: "an encoded slash does not part v1 from the service",
+    title: "a path that is encoded twice is decoded once",
+    target: "/helloworld/%2563all",
+    status: 404,
+    id: "helloworld",
+  },
+  { title: "an encoded slash does not separate segments", target: "/helloworld%2fcall", status: 404 },
+  {
+    title: "an encoded slash does not separate v1 from the service",
     method: "POST",
     target: "/v1%2Fhelloworld/call",
     body: NAME,
     status: 404,
   },
-  { title: "an encoded zero byte is no end of the name", target: "/helloworld/call%00", status: 404, id: "helloworld" },
-  { title: "two slashes at the start are not one", target: "//helloworld/call", status: 404 },
-  { title: "two slashes within are not one", target: "/helloworld//call", status: 404, id: "helloworld" },
+  { title: "an encoded zero byte does not end the name", target: "/helloworld/call%00", status: 404, id: "helloworld" },
+  { title: "two slashes at the start are not merged", target: "//helloworld/call", status: 404 },
+  { title: "two slashes inside the path are not merged", target: "/helloworld//call", status: 404, id: "helloworld" },
   {
-    title: "two slashes after v1 are not one",
+    title: "two slashes after v1 are not merged",
     method: "POST",
     target: "/v1//helloworld/call",
     body: NAME,
@@ -161,19 +171,23 @@ export const oddPaths: readonly HttpCase[] = [
   { title: "a parent segment is not resolved", target: "/x/../helloworld/call", status: 404 },
   { title: "a parent segment does not lead out of v1", target: "/v1/../helloworld/call", status: 404 },
   { title: "an encoded parent segment is not resolved", target: "/x/%2e%2e/helloworld/call", status: 404 },
-  { title: "a percent sign before what is no hex digit is malformed", target: "/helloworld/%zz", status: 400 },
+  {
+    title: "a percent sign before characters that are no hex digits is malformed",
+    target: "/helloworld/%zz",
+    status: 400,
+  },
   { title: "a percent sign at the end is malformed", target: "/helloworld/call%", status: 400 },
-  { title: "a percent sign before one digit only is malformed", target: "/helloworld/call%6", status: 400 },
-  { title: "a backslash is no slash", target: "/helloworld\\call", status: 400 },
-  { title: "a fragment has no place in a request", target: "/helloworld/call#top", status: 400 },
-  { title: "a character that no path may have is refused", target: "/helloworld|call", status: 400 },
+  { title: "a percent sign before only one digit is malformed", target: "/helloworld/call%6", status: 400 },
+  { title: "a backslash is not a slash", target: "/helloworld\\call", status: 400 },
+  { title: "a fragment is refused", target: "/helloworld/call#top", status: 400 },
+  { title: "a character that is not allowed in paths is refused", target: "/helloworld|call", status: 400 },
   {
     title: "parameters after a semicolon are part of the name",
     target: "/helloworld/call;v=1",
     status: 404,
     id: "helloworld",
   },
-  // RFC 9112 §3.2.2: a server MUST accept the absolute form, though only requests to proxies should have it.
+  // RFC 9112 §3.2.2: a server MUST accept the absolute form, although it is meant for proxies.
   {
     title: "a target in absolute form (RFC 9112, 3.2.2)",
     target: "http://portico.test/helloworld/call?name=Ada",
@@ -194,7 +208,7 @@ export const oddPaths: readonly HttpCase[] = [
   { title: "the root with an empty query names nothing", target: "/?", status: 404 },
   { title: "an empty query after a service sets no fields", target: "/helloworld?", status: 200, calls: HELLO },
   {
-    title: "a name of 4,000 letters is looked up as any other",
+    title: "a name of 4,000 letters is looked up like any other",
     target: `/helloworld/${"a".repeat(4000)}`,
     status: 404,
     id: "helloworld",
@@ -206,7 +220,7 @@ export const oddPaths: readonly HttpCase[] = [
     id: "helloworld",
   },
   {
-    title: "the path that gRPC has for the endpoint names nothing",
+    title: "the gRPC path of the endpoint names nothing",
     target: "/helloworld.Helloworld/Call",
     status: 404,
   },
@@ -222,7 +236,7 @@ export const oddPaths: readonly HttpCase[] = [
   { title: "there is no v2", method: "POST", target: "/v2/helloworld/call", body: NAME, status: 404 },
 ];
 
-/** What is nowhere, with the nearest that is somewhere. */
+/** Paths that name nothing, with the nearest path that names something. */
 export const nowhere: readonly HttpCase[] = [
   {
     title: "a service that does not exist",
@@ -231,20 +245,20 @@ export const nowhere: readonly HttpCase[] = [
     detail: "No endpoint at /nothing/like/it; see /openapi",
   },
   {
-    title: "a mistyped service is told the one that was meant",
+    title: "a mistyped service gets a suggestion",
     target: "/helloworl/call",
     status: 404,
     detail: "No endpoint at /helloworl/call; did you mean /helloworld/Call?",
   },
   {
-    title: "a mistyped endpoint is told the one that was meant",
+    title: "a mistyped endpoint gets a suggestion",
     target: "/helloworld/cal",
     status: 404,
     id: "helloworld",
     detail: /did you mean \/helloworld\/Call\?$/,
   },
   {
-    title: "a mistyped endpoint under v1 is told the one that was meant",
+    title: "a mistyped endpoint under v1 gets a suggestion",
     method: "POST",
     target: "/v1/helloworld/cal",
     body: NAME,
@@ -253,35 +267,35 @@ export const nowhere: readonly HttpCase[] = [
     detail: /did you mean \/v1\/helloworld\/Call\?$/,
   },
   {
-    title: "a mistyped gRPC service is told the one that was meant",
+    title: "a mistyped gRPC service gets a suggestion",
     target: "/probe/member/call",
     status: 404,
     id: "probe",
     detail: /did you mean \/probe\/Members\/Call\?$/,
   },
   {
-    title: "no endpoint is suggested where none is near",
+    title: "no endpoint is suggested if none is similar",
     target: "/helloworld/xyzzy",
     status: 404,
     id: "helloworld",
     detail: "No endpoint at /helloworld/xyzzy; see /openapi/helloworld.json",
   },
   {
-    title: "an endpoint beside the main gRPC service needs that service's name",
+    title: "an endpoint outside the main gRPC service needs the name of its gRPC service",
     target: "/auth/preview",
     status: 404,
     id: "auth",
     detail: /did you mean \/auth\/Rules\/Preview\?$/,
   },
   {
-    title: "a token in the path is not repeated in the answer",
+    title: "a token in the path is not repeated in the response",
     target: `/helloworld/call/pta_${"x".repeat(49)}`,
     status: 404,
     id: "helloworld",
     detail: /^No endpoint at \/helloworld\/call\/\[secret\];/,
   },
   {
-    title: "nor one that is percent-encoded twice",
+    title: "a token that is percent-encoded twice is not repeated either",
     target: `/%2570tk_${"x".repeat(49)}`,
     status: 404,
     detail: "No endpoint at /[secret]; see /openapi",
@@ -297,7 +311,7 @@ export const nowhere: readonly HttpCase[] = [
     id: "auth",
   },
   {
-    title: "nor does it with an enrolment token",
+    title: "the stream for guards does not exist with an enrolment token either",
     method: "POST",
     target: "/v1/auth/Policy/BatchResolve",
     headers: [["Authorization", "Bearer {gateway}"]],
@@ -315,7 +329,12 @@ export const nowhere: readonly HttpCase[] = [
 
 export const own: readonly HttpCase[] = [
   { title: "/livez says that the process is alive", target: "/livez", status: 200, response: { Status: "alive" } },
-  { title: "/readyz says that calls can be answered", target: "/readyz", status: 200, response: { Status: "ready" } },
-  { title: "/readyz answers HEAD", method: "HEAD", target: "/readyz", status: 200 },
+  {
+    title: "/readyz says that the gateway is ready for calls",
+    target: "/readyz",
+    status: 200,
+    response: { Status: "ready" },
+  },
+  { title: "/readyz accepts HEAD", method: "HEAD", target: "/readyz", status: 200 },
   { title: "/metrics is not on the callers' port", target: "/metrics", status: 404 },
 ];

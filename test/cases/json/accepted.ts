@@ -1,17 +1,21 @@
-/** JSON that is read, to the letter, and how it is written again. Types are those of test/json/*.proto. */
+/**
+ * JSON that is accepted, and the JSON that is written for the same message. Types are in
+ * test/json/*.proto.
+ */
 export interface AcceptedJson {
   readonly type: string;
   readonly json: string;
-  /** The same message as it is written again. Where it is missing, that is `json`. */
+  /** The JSON that is written again; by default the same as `json`. */
   readonly again?: string;
 }
 
-/** JSON of a message in so many others. */
+/** JSON of a message in `depth` other messages. */
 export const nested = (depth: number, innermost: string): string =>
   `${'{"nested":'.repeat(depth)}${innermost}${"}".repeat(depth)}`;
 
 export const accepted: readonly AcceptedJson[] = [
-  // Integers: exact whatever their size, in quotes or not, with a fraction or exponent as long as they are integers.
+  // Integers: exact in every size, in quotes or not. A fraction or exponent is allowed if the value
+  // is an integer.
   { type: "Optional", json: '{"int64":9007199254740993}', again: '{"int64":"9007199254740993"}' },
   { type: "Optional", json: '{"int64":-9007199254740993}', again: '{"int64":"-9007199254740993"}' },
   { type: "Optional", json: '{"int64":9223372036854775807}', again: '{"int64":"9223372036854775807"}' },
@@ -50,7 +54,8 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Optional", json: '{"sfixed32":-2147483648}' },
   { type: "Optional", json: '{"int32":"\\u0031\\u0032"}', again: '{"int32":12}' },
 
-  // Floating point: -0 stays, and what a 32-bit float is comes back with the digits that tell it.
+  // Floating point: -0 is preserved. A 32-bit float is written with the fewest digits that identify
+  // it.
   { type: "Optional", json: '{"double":-0}' },
   { type: "Optional", json: '{"double":-0.0}', again: '{"double":-0}' },
   { type: "Optional", json: '{"double":"-0"}', again: '{"double":-0}' },
@@ -102,7 +107,8 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Optional", json: '{"bytes":"AQ\\u003d="}', again: '{"bytes":"AQ=="}' },
   { type: "Optional", json: `{"bytes":"${"AQID".repeat(30_000)}"}` },
 
-  // Enums by name or number; an open one takes any number, and an alias is written by its first name.
+  // Enums by name or number. An open enum accepts any number. An alias is written by its first
+  // name.
   { type: "Optional", json: '{"color":"COLOR_BLUE"}' },
   { type: "Optional", json: '{"color":1}', again: '{"color":"COLOR_RED"}' },
   { type: "Optional", json: '{"color":-2}', again: '{"color":"COLOR_BLUE"}' },
@@ -115,7 +121,7 @@ export const accepted: readonly AcceptedJson[] = [
     again: '{"shade":"LIGHT","shades":["DARK","LIGHT"]}',
   },
 
-  // Both names of a field, however written.
+  // Both names of a field, in any spelling.
   { type: "Optional", json: '{"longName":"a"}' },
   { type: "Optional", json: '{"long_name":"a"}', again: '{"longName":"a"}' },
   { type: "Optional", json: '{"l\\u006fngName":"a"}', again: '{"longName":"a"}' },
@@ -124,7 +130,7 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Optional", json: '{"string":"b","double":1}', again: '{"double":1,"string":"b"}' },
   { type: "Optional", json: ' {\t"bool"\r\n:\ttrue , "int32" : 1 } ', again: '{"int32":1,"bool":true}' },
 
-  // Null is as if the field were not given, but where it is a value.
+  // Null means that the field is not set, except for types with null as a value.
   { type: "Optional", json: '{"string":null,"nested":null,"color":null}', again: "{}" },
   { type: "Lists", json: '{"string":null,"message":null}', again: "{}" },
   { type: "Maps", json: '{"string":null}', again: "{}" },
@@ -141,7 +147,7 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Lists", json: '{"value":[null,1],"null":[null]}' },
   { type: "Maps", json: '{"value":{"a":null},"null":{"b":null}}' },
 
-  // Zeros: of a oneof and of fields with presence they count.
+  // Zeros count in a oneof, and in fields with presence.
   { type: "Choice", json: '{"number":0}' },
   { type: "Choice", json: '{"text":"","yes":false}' },
   { type: "Optional", json: '{"double":0,"string":"","color":"COLOR_NONE","nested":{}}' },
@@ -158,7 +164,7 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "Lists", json: `{"int32":[${Array.from({ length: 20_000 }, (_, at) => at).join()}]}` },
   { type: "Lists", json: '{"int32":[]}', again: "{}" },
 
-  // Maps: keys of every type. Names that mean something in JavaScript are keys as any.
+  // Maps: keys of every type. Names with a meaning in JavaScript are ordinary keys.
   { type: "Maps", json: '{"string":{"__proto__":"a","constructor":"b","toString":"c","":"d"}}' },
   { type: "Maps", json: '{"int32":{"-2147483648":1},"int64":{"9223372036854775807":"1"},"uint32":{"4294967295":1}}' },
   { type: "Maps", json: '{"uint64":{"18446744073709551615":"1"},"sint32":{"-1":-1},"sint64":{"-1":"-1"}}' },
@@ -215,7 +221,7 @@ export const accepted: readonly AcceptedJson[] = [
   { type: "google.protobuf.Timestamp", json: '"2006-01-02T15:04:05Z"' },
   { type: "google.protobuf.Empty", json: "{}" },
 
-  // Any: `@type` may stand anywhere, and types with a form of their own stand as `value`.
+  // Any: `@type` may stand anywhere. Types with a special JSON form are in `value`.
   { type: "WellKnown", json: '{"any":{"@type":"type.googleapis.com/json.Optional","int32":1}}' },
   {
     type: "WellKnown",
@@ -234,7 +240,7 @@ export const accepted: readonly AcceptedJson[] = [
     again: '{"any":{"@type":"type.googleapis.com/google.protobuf.Value","value":null}}',
   },
   { type: "WellKnown", json: '{"any":{"@type":"type.googleapis.com/google.protobuf.Int64Value","value":"1"}}' },
-  // To look for the type of an Any is no step deeper.
+  // The search for the type of an Any does not count as a level.
   {
     type: "Anys",
     json: `{"any":[${Array(100).fill('{"@type":"type.googleapis.com/json.Optional","int32":1}').join()}]}`,
@@ -268,7 +274,7 @@ export const accepted: readonly AcceptedJson[] = [
     json: '{"required":1,"delimited":{"required":2},"inners":[{"name":"a"},{}],"expanded":[1,2],"closed":"SECOND"}',
   },
 
-  // As deep as it goes.
+  // The maximum depth.
   { type: "Optional", json: nested(63, "{}") },
   { type: "WellKnown", json: `{"list":${"[".repeat(40)}${"]".repeat(40)}}` },
 ];

@@ -3,7 +3,7 @@ import { nested } from "./accepted.js";
 import { bytes, INT32, type RefusedJson } from "./refused.js";
 
 export const malformed: readonly RefusedJson[] = [
-  // The text as a whole.
+  // The whole text.
   { type: "Optional", json: "", because: "line 1, column 1: expected a value, got the end of the input" },
   { type: "Optional", json: " \n ", because: "line 2, column 2: expected a value, got the end of the input" },
   { type: "Optional", json: "null", because: "expected an object, got null" },
@@ -41,7 +41,7 @@ export const malformed: readonly RefusedJson[] = [
     because: "…[0][0][0][0][0][0][0][0][0][0][0][0][0]: nested more than 64 levels deep",
   },
 
-  // Of the input at most 64 characters come back.
+  // An error repeats at most 64 characters of the input.
   { type: "Optional", json: `{"int32":"${"9".repeat(1000)}"}`, because: `int32: ${INT32}, got "${"9".repeat(22)}…` },
   {
     type: "Optional",
@@ -60,7 +60,7 @@ export const malformed: readonly RefusedJson[] = [
     json: `{"${"😀".repeat(30)}":1}`,
     because: `…${"😀".repeat(18)}"]: no such field in json.Optional`,
   },
-  // What does not show, or reorders what does, is told as its escape.
+  // Characters that are invisible, or change the direction of text, are escaped.
   { type: "Maps", json: '{"string":{"\u202e":1}}', because: 'string["\\u202e"]: expected a string, got 1' },
   { type: "Optional", json: '{"int32":"\u{e0041}"}', because: `int32: ${INT32}, got "\\udb40\\udc41"` },
 ];

@@ -1,4 +1,4 @@
-/** JSON that is refused, and what is said of it. Types are those of test/json/*.proto. */
+/** JSON that is refused, and the error messages. Types are in test/json/*.proto. */
 
 export interface RefusedJson {
   readonly type: string;
@@ -17,7 +17,7 @@ const COLOR = "expected a name or number of json.Color (COLOR_NONE, COLOR_RED, C
 const SHADE = "expected a name or number of json.legacy.Shade (DARK, LIGHT)";
 
 export const refused: readonly RefusedJson[] = [
-  // What stands in strings before is not taken for structure.
+  // Brackets in an earlier string are not structure.
   { type: "Optional", json: '{"string":"\\\\\\",{[","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
   { type: "Optional", json: '{"string":"\\\\","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
   { type: "Optional", json: '{"string":"","int32":0.5}', because: `int32: ${INT32}, got 0.5` },
@@ -69,7 +69,7 @@ export const refused: readonly RefusedJson[] = [
   { type: "Optional", json: '{"float":3.5e38}', because: `float: ${FLOAT}, got 3.5e38` },
   { type: "Optional", json: '{"float":-1e39}', because: `float: ${FLOAT}, got -1e39` },
 
-  // Strings: whole Unicode text, or nothing.
+  // Strings: complete Unicode text is required.
   {
     type: "Optional",
     json: '{"string":"\\ud800"}',
@@ -149,7 +149,7 @@ export const refused: readonly RefusedJson[] = [
   { type: "legacy.Legacy", json: '{"shade":4}', because: `shade: ${SHADE}, got 4` },
   { type: "legacy.Legacy", json: '{"shades":["LIGHT",4]}', because: `shades[1]: ${SHADE}, got 4` },
 
-  // Names: once each, and no unknown ones.
+  // Names: each at most once, and only known ones.
   { type: "Optional", json: '{"int32":1,"int32":1}', because: "int32: given more than once" },
   { type: "Optional", json: '{"longName":"a","long_name":"a"}', because: "long_name: given more than once" },
   { type: "Optional", json: '{"int32":null,"int32":1}', because: "int32: given more than once" },

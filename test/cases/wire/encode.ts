@@ -1,7 +1,7 @@
-/** Messages on the wire, written by hand. Types are those of test/json/*.proto. */
+/** Messages on the wire, encoded by hand. Types are in test/json/*.proto. */
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
-/** A message of a type, as it stands on the wire. */
+/** An encoded message of a type. */
 export interface Wire {
   readonly type: string;
   readonly title: string;
@@ -10,10 +10,13 @@ export interface Wire {
 
 const { Varint, Bit64, LengthDelimited, StartGroup, EndGroup, Bit32 } = WireType;
 
-/** Numbers are varints, strings and messages have their length in front, everything else is written as it is. */
+/**
+ * Numbers become varints. Strings and messages get their length in front. Anything else writes
+ * itself.
+ */
 type Value = number | bigint | string | Uint8Array | ((w: BinaryWriter) => void);
 
-/** A message of fields, each a number and a value. */
+/** A message with the given fields, each a number and a value. */
 export function message(...fields: readonly (readonly [number: number, value: Value])[]): Uint8Array {
   const w = new BinaryWriter();
   for (const [number, value] of fields) {

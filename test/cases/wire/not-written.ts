@@ -1,4 +1,4 @@
-/** Messages that are not what they should be, and what is said of them. */
+/** Malformed messages, and the errors for them. */
 import { double, joined, message, raw, type Wire } from "./encode.js";
 
 const deep = (levels: number): Uint8Array => (levels === 0 ? message() : message([17, deep(levels - 1)]));
@@ -15,19 +15,19 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   { type: "Optional", title: "cut short in a float", wire: raw(0x15, 0, 0, 0), because: /cut short/ },
   {
     type: "Optional",
-    title: "a field that goes on behind its message",
+    title: "a field that continues after the end of its message",
     wire: joined(raw(0x8a, 0x01, 0x02, 0x18, 0x80), message([3, 5])),
     because: /cut short/,
   },
   {
     type: "Optional",
-    title: "a string that goes on behind its message",
+    title: "a string that continues after the end of its message",
     wire: joined(raw(0x8a, 0x01, 0x02, 0x72, 0x03), raw(0x18, 5, 0x18, 5)),
     because: /cut short/,
   },
   {
     type: "Maps",
-    title: "a key that goes on behind its entry",
+    title: "a key that continues after the end of its entry",
     wire: joined(message([1, raw(0x0a, 0x03)]), message([2, raw()], [2, raw()])),
     because: /cut short/,
   },
@@ -39,7 +39,7 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   },
   {
     type: "Lists",
-    title: "a packed varint that goes on behind its list",
+    title: "a packed varint that continues after the end of its list",
     wire: joined(message([3, raw(0x80)]), message([3, 5])),
     because: /cut short/,
   },
@@ -59,9 +59,9 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   { type: "Optional", title: "field number 0, once more", wire: raw(0x02, 0x00), because: /number 0/ },
   { type: "Optional", title: "wire type 6", wire: raw(0x1e, 0x00), because: /wire type 6/ },
   { type: "Optional", title: "wire type 7", wire: raw(0x1f, 0x00), because: /wire type 7/ },
-  { type: "Optional", title: "the end of no group", wire: raw(0x1c), because: /wire type 4/ },
+  { type: "Optional", title: "an end of a group without a start", wire: raw(0x1c), because: /wire type 4/ },
   { type: "Optional", title: "a group that does not end", wire: raw(0x1b), because: /cut short/ },
-  { type: "Optional", title: "a group that another ends", wire: raw(0x1b, 0x24), because: /not begun/ },
+  { type: "Optional", title: "a group that ends with another number", wire: raw(0x1b, 0x24), because: /not begun/ },
   { type: "Optional", title: "too deep", wire: deep(101), because: /more than 100 levels/ },
   {
     type: "Optional",
@@ -122,7 +122,7 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
   },
   {
     type: "WellKnown",
-    title: "a field mask that has no way back",
+    title: "a field mask that cannot be converted back",
     wire: message([4, message([1, "fooBar"])]),
     because: /FieldMask/,
   },
@@ -144,7 +144,7 @@ export const notWritten: readonly (Wire & { because: RegExp })[] = [
     wire: message([4, message([1, "a"], [1, ""])]),
     because: /FieldMask/,
   },
-  { type: "WellKnown", title: "a value of nothing", wire: message([6, message()]), because: /Value has no value/ },
+  { type: "WellKnown", title: "a Value without a kind", wire: message([6, message()]), because: /Value has no value/ },
   {
     type: "WellKnown",
     title: "a value that is NaN",

@@ -1,4 +1,4 @@
-/** Messages that a service may send, and the JSON that they are. */
+/** Messages that a service may send, and the JSON for them. */
 import { double, fixed32, float, group, joined, message, raw, type Wire } from "./encode.js";
 
 const ZEROS =
@@ -9,13 +9,13 @@ export const written: readonly (Wire & { json: string })[] = [
   { type: "Implicit", title: "fields without presence are always there", wire: message(), json: ZEROS },
   {
     type: "Lists",
-    title: "lists too",
+    title: "lists are always there, even if they are empty",
     wire: message([3, 1]),
     json: '{"double":[],"float":[],"int32":[1],"int64":[],"uint32":[],"uint64":[],"sint32":[],"sint64":[],"fixed32":[],"fixed64":[],"sfixed32":[],"sfixed64":[],"bool":[],"string":[],"bytes":[],"color":[],"message":[],"unpacked":[],"value":[],"null":[],"wrapped":[]}',
   },
   {
     type: "Optional",
-    title: "others only when they are",
+    title: "fields with presence are there only if they are set",
     wire: message([3, 0]),
     json: '{"int32":0,"lastColor":"COLOR_NONE"}',
   },
@@ -27,11 +27,11 @@ export const written: readonly (Wire & { json: string })[] = [
   },
 ];
 
-/** With zeros left out, so that what is shown is short. */
+/** Cases that omit zeros, so that the expected JSON is short. */
 export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   {
     type: "Implicit",
-    title: "zeros that stand on the wire are left out",
+    title: "zeros on the wire are left out",
     wire: message(
       ...[3, 4, 5, 6, 7, 8, 13, 16].map((number): [number, number] => [number, 0]),
       [14, ""],
@@ -56,11 +56,11 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
     wire: message([3, 0], [14, ""]),
     json: '{"int32":0,"string":""}',
   },
-  { type: "Lists", title: "empty lists that stand on the wire", wire: message([3, raw()], [18, raw()]), json: "{}" },
+  { type: "Lists", title: "empty lists on the wire", wire: message([3, raw()], [18, raw()]), json: "{}" },
   { type: "Lists", title: "lists of zeros", wire: message([3, raw(0)], [14, ""]), json: '{"int32":[0],"string":[""]}' },
   {
     type: "Optional",
-    title: "the last of a singular field counts",
+    title: "the last value of a singular field counts",
     wire: message([3, 1], [14, "a"], [3, 2]),
     json: '{"int32":2,"string":"a"}',
   },
@@ -73,13 +73,13 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "Optional",
-    title: "messages apart are merged",
+    title: "a message in separate fields is merged",
     wire: message([17, message([3, 1])], [3, 5], [17, message([14, "a"])]),
     json: '{"int32":5,"nested":{"int32":1,"string":"a"}}',
   },
   {
     type: "Lists",
-    title: "lists apart are one",
+    title: "a list in separate fields is one list",
     wire: message([3, 1], [14, "a"], [3, 2], [14, "b"], [3, 3]),
     json: '{"int32":[1,2,3],"string":["a","b"]}',
   },
@@ -104,13 +104,13 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "Choice",
-    title: "a member that another one replaced is not merged with",
+    title: "a replaced member of a oneof is not merged with the new one",
     wire: message([3, message([3, 1])], [1, "a"], [3, message([14, "b"])]),
     json: '{"message":{"string":"b"}}',
   },
   {
     type: "Choice",
-    title: "a message of a oneof in pieces is merged",
+    title: "a message of a oneof in several fields is merged",
     wire: message([3, message([3, 1])], [7, 1], [3, message([14, "b"])]),
     json: '{"message":{"int32":1,"string":"b"},"yes":true}',
   },
@@ -135,7 +135,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "Maps",
-    title: "what an entry lacks is zero",
+    title: "a missing key or value of an entry is zero",
     wire: message([1, message()], [2, message([1, 5])], [17, message([1, "a"])], [16, message([1, "c"])]),
     json: '{"string":{"":""},"int32":{"5":0},"color":{"c":"COLOR_NONE"},"message":{"a":{}}}',
   },
@@ -147,7 +147,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "Maps",
-    title: "a value in pieces",
+    title: "a message as value, in several fields",
     wire: message([17, message([1, "a"], [2, message([3, 1])], [2, message([14, "b"])])]),
     json: '{"message":{"a":{"int32":1,"string":"b"}}}',
   },
@@ -178,7 +178,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "Optional",
-    title: "int32 takes what fits of a longer varint",
+    title: "int32 uses the low bits of a longer varint",
     wire: message([3, 0x1_0000_0001n], [5, 0x1_0000_0002n], [13, 0x1_0000_0000n]),
     json: '{"int32":1,"uint32":2,"bool":true}',
   },
@@ -243,7 +243,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "WellKnown",
-    title: "a timestamp in pieces",
+    title: "a timestamp in several fields",
     wire: message([2, message([1, 1])], [2, message([2, 5])]),
     json: '{"timestamp":"1970-01-01T00:00:01.000000005Z"}',
   },
@@ -255,13 +255,13 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "WellKnown",
-    title: "a value is the last of its kinds",
+    title: "the last kind of a Value counts",
     wire: message([6, message([3, "a"], [4, 1])]),
     json: '{"value":true}',
   },
   {
     type: "WellKnown",
-    title: "a struct in pieces",
+    title: "a struct in several fields",
     wire: message([
       6,
       message(
@@ -307,7 +307,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "legacy.Legacy",
-    title: "nor does it replace what was there",
+    title: "an unknown number of a closed enum does not replace an earlier value",
     wire: message([3, 3], [3, 9], [10, 2], [11, 9]),
     json: '{"shade":"LIGHT","one":"DARK"}',
   },
@@ -330,7 +330,7 @@ export const writtenWithoutZeros: readonly (Wire & { json: string })[] = [
   },
   {
     type: "legacy.Legacy",
-    title: "text that was never checked",
+    title: "text that the contract does not check",
     wire: message([2, raw(0x61, 0xff)]),
     json: '{"text":"a\ufffd"}',
   },

@@ -1,5 +1,6 @@
-// Reads a history of rules from standard input, an operation a line, and says whether one order of its operations explains every
-// answer: `linearizable`, or `not linearizable: <id> …`, a line for each rule whose answers none explains.
+// Reads a history of rules from standard input, one operation per line. Prints `linearizable` if
+// one order of the operations explains every response. Otherwise prints a line for each rule
+// without such an order: `not linearizable: <id> …`.
 package main
 
 import (
@@ -13,18 +14,18 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// An operation on the rule of an ID. A rule's priority tells its creations apart.
+// An operation on the rule with an ID. Each creation of a rule has its own priority.
 type operation struct {
 	ID       string `json:"id"`
 	Kind     string `json:"kind"` // create, delete or read
 	Priority int    `json:"priority"`
-	// What was answered: done or refused, by the rule's being there or not; or unknown, and then it may still take effect.
-	// Of a read the priority, -1 for an absent rule.
+	// The outcome: `done`, or `refused` because the rule exists or does not exist. After `unknown`,
+	// the operation may still take effect.
 	Outcome string `json:"outcome"`
-	Read    int    `json:"read"`
+	Read    int    `json:"read"` // for a read: the priority, -1 for an absent rule
 	Client  int    `json:"client"`
 	Call    int64  `json:"call"`   // in nanoseconds
-	Return  int64  `json:"return"` // not of an unknown outcome
+	Return  int64  `json:"return"` // unused if the outcome is unknown
 }
 
 const absent = -1

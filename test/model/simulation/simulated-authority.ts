@@ -1,6 +1,7 @@
 /**
- * An authority of the simulation: the real Journal, Leases, Claims and Reports, on a store whose answers take time and
- * sometimes seconds. Streams are simulated; what is done with their messages is as in services/auth/endpoints/policy.ts.
+ * An authority of the simulation: the real Journal, Leases, lease records and Reports, on a store
+ * whose responses take milliseconds, and sometimes seconds. Streams are simulated. Their messages
+ * are handled as in services/auth/endpoints/policy.ts.
  */
 
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
@@ -24,12 +25,14 @@ export interface SimulationOptions {
   readonly time: VirtualTime;
   readonly random: () => number;
   readonly store: KeyValueStore;
-  /** How fast its clock runs. */
+  /** How fast the clock of the authority runs; 1 is exact. */
   readonly rate: number;
   readonly leaseMs: number;
-  /** False to leave the waiting for the other authorities out, to see that the simulation notices. */
+  /**
+   * False skips the wait for other authorities. The simulation must then find wrongful decisions.
+   */
   readonly waitsForOthers: boolean;
-  /** The share of the store's answers that take seconds. */
+  /** The share of the store's responses that take seconds. */
   readonly stalls: number;
 }
 
@@ -77,13 +80,13 @@ export class SimulatedAuthority {
     return authority;
   }
 
-  /** kill -9: nothing that was under way goes on, and every stream breaks. */
+  /** Like kill -9: everything under way stops, and every stream breaks. */
   kill(): void {
     this.up = false;
     this.#reports?.close();
   }
 
-  /** Makes a change, and resolves with its revision when that is acknowledged. */
+  /** Makes a change, and resolves with its revision when the change is acknowledged. */
   async change(onCommitted: () => void): Promise<number> {
     const value = { name: `n${this.#options.time.now}` };
     const revision = await this.#journal.commit(PORTICO, () => [{ $case: "namespaceCreated", value }]);
@@ -92,7 +95,7 @@ export class SimulatedAuthority {
     return revision;
   }
 
-  /** Begins a stream (`watch` of policy.ts). */
+  /** Begins a stream (`listen` of policy.ts). */
   open(end: GuardEnd): SimulatedStream {
     const sha256 = `guard ${end.guard}`;
     return new SimulatedStream(
@@ -104,7 +107,7 @@ export class SimulatedAuthority {
   }
 }
 
-/** The authority's end of a stream: `listen` and `pong` of policy.ts. */
+/** The authority's end of a stream (`listen` and `pong` of policy.ts). */
 export class SimulatedStream {
   readonly #journal: Journal;
   readonly #leases: Leases;
@@ -161,7 +164,10 @@ export class SimulatedStream {
   }
 }
 
-/** The store as a process has it: each answer takes milliseconds, some take seconds, and none comes after a kill. */
+/**
+ * The store as a process sees it. Each response takes milliseconds, some take seconds, and none
+ * arrives after a kill.
+ */
 function slow({ time, random, store, stalls }: SimulationOptions, isUp: { readonly up: boolean }): KeyValueStore {
   const latency = (): number => (random() < stalls ? 2_000 + 6_000 * random() : 1 + 4 * random());
   const delayed = <Args extends unknown[], Result>(act: (...args: Args) => Promise<Result>) => {

@@ -1,11 +1,15 @@
-// The settling protocol with 1,000 guards on bad links: three authorities with the real code, which are killed and start again.
+// The acknowledgement protocol with 1,000 guards on bad links, and three authorities with the real
+// code that are killed and start again.
 import t from "tap";
 import { leaseSpan } from "../../../services/auth/log/leases/lease-records.js";
 import { FULL } from "../../support/full.js";
 import { type Figures, LEASES, type Setting, simulate } from "./simulation.js";
 
 const SECONDS = FULL ? 60 : 12;
-/** Readings of the claims while a change waits, each of some milliseconds, and a pause of at most 100 ms between two. */
+/**
+ * Time for reads of the lease records while a change waits, in milliseconds. A read takes some
+ * milliseconds, and at most 100 ms pass between two.
+ */
 const READING = 300;
 
 async function run(setting: Setting): Promise<Figures> {
@@ -34,7 +38,7 @@ t.test("several authorities on a file: no guard decides without an acknowledged 
   t.ok(changes > 0, "changes are acknowledged");
 });
 
-t.test("each change is acknowledged within the span of the longest lease, and what the readings take", async (t) => {
+t.test("each change is acknowledged within the span of the longest lease plus the time for reads", async (t) => {
   const { times, wrongful } = await run({ seed: 3, guards: 100, seconds: 5 * SECONDS, stalls: 0 });
   t.equal(wrongful, 0);
   const bound = 1.05 * leaseSpan(Math.max(...LEASES)) + READING;

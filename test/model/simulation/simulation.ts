@@ -1,6 +1,7 @@
 /**
- * Many guards and three authorities on bad links. Guards are simulated, by the rules of src/access/follow/lease.ts; authorities run the
- * real code. Every guard that decides is compared with what was acknowledged, at each step of time.
+ * Many guards and three authorities on bad links. Guards are simulated by the rules of
+ * src/access/follow/lease.ts. Authorities run the real code. At each step of time, every guard that
+ * decides is compared with the acknowledged changes.
  */
 
 import { Code } from "../../../src/errors.js";
@@ -11,11 +12,10 @@ import { randomOf, VirtualTime } from "./virtual-time.js";
 
 export interface Figures {
   readonly changes: number;
-  /** How long each acknowledgement took after its commit, ascending, in milliseconds. */
+  /** The time of each acknowledgement after its commit, in milliseconds, ascending. */
   readonly times: readonly number[];
   /** Decisions that lacked an acknowledged change. */
   readonly wrongful: number;
-  /** Leases that were granted. */
   readonly leases: number;
   readonly kills: number;
 }
@@ -25,16 +25,21 @@ export interface Setting {
   readonly guards: number;
   readonly seconds: number;
   readonly waitsForOthers?: boolean;
-  /** Whether the store is of one machine, such as a file, where authorities retire each other's claims (LocalClaims). */
+  /**
+   * Whether the store is a file on one machine, where authorities retire each other's lease records
+   * (LocalLeaseRecords).
+   */
   readonly isLocal?: boolean;
-  /** The share of the store's answers that take seconds. */
+  /** The share of the store's responses that take seconds. */
   readonly stalls?: number;
 }
 
 const AUTHORITIES = 3;
 /** The leases that authorities start with, in milliseconds. */
 export const LEASES = [1_000, 2_000, 5_000];
-/** Clocks' rates differ by less than a twentieth. */
+/**
+ * How far the rate of a clock may differ from 1. Two clocks then differ by less than a twentieth.
+ */
 const MAX_DRIFT = 0.024;
 const CHANGE_INTERVAL = 300;
 
@@ -58,8 +63,8 @@ class World {
     this.random = randomOf(setting.seed);
   }
 
-  between(least: number, most: number): number {
-    return least + (most - least) * this.random();
+  between(min: number, max: number): number {
+    return min + (max - min) * this.random();
   }
 
   drift(): number {
@@ -75,7 +80,7 @@ class World {
     this.authorities[index] = await SimulatedAuthority.start(options);
   }
 
-  /** A change at any authority that is up, now and then. */
+  /** Makes a change now and then, at a random authority that is up. */
   change(): void {
     this.time.after(this.between(0, 2 * CHANGE_INTERVAL), () => this.change());
     const authority = this.authorities[Math.floor(this.random() * AUTHORITIES)];
@@ -93,7 +98,7 @@ class World {
     });
   }
 
-  /** An authority is killed, and starts again with another lease. */
+  /** Kills an authority now and then, and starts it again with another lease. */
   kill(): void {
     this.time.after(this.between(5_000, 20_000), () => this.kill());
     const index = Math.floor(this.random() * AUTHORITIES);
@@ -116,13 +121,13 @@ class Guard {
   readonly #rate: number;
   #end = 0;
   #stream: SimulatedStream | undefined;
-  /** Of the stream at hand: what comes from an earlier one is not read any more. */
+  /** The number of the present stream. Messages of earlier streams are ignored. */
   #generation = 0;
   #authority: SimulatedAuthority | undefined;
   #pings = new Map<number, number>();
   #pongs: { sent: number; revision: number; leaseMs: number }[] = [];
   #sequence = 0;
-  /** When the link is mended, and when the last message in each direction arrives. */
+  /** When the link works again, and when the last message of each direction arrives. */
   #mended = 0;
   readonly #last = { up: 0, down: 0 };
 
@@ -143,7 +148,7 @@ class Guard {
     return this.#now < this.#end;
   }
 
-  /** The link loses everything for a while, so that what is sent comes late. */
+  /** The link carries nothing for a while; what is sent in that time arrives late. */
   #cut(): void {
     const { time } = this.#world;
     this.#mended = time.now + this.#world.between(500, 12_000);
@@ -174,7 +179,7 @@ class Guard {
       });
     } catch (error) {
       if ((error as { code?: Code }).code !== Code.RESOURCE_EXHAUSTED) throw error;
-      // It has as many guards as it takes: another one is tried at the next ping.
+      // The authority has its maximum of guards. The next ping tries another one.
       this.#stream = undefined;
     }
   }
@@ -187,7 +192,7 @@ class Guard {
     time.after(this.#last[way] - time.now, deliver);
   }
 
-  /** To the authority, unless that is gone or the stream has ended there. */
+  /** Sends to the authority, unless that was killed or the stream has ended. */
   #tell(act: (stream: SimulatedStream) => void): void {
     const [stream, authority] = [this.#stream, this.#authority];
     if (stream === undefined) return;
@@ -211,7 +216,7 @@ class Guard {
     this.#tell((stream) => stream.ping(sequence));
   }
 
-  /** The connection breaks; the authority hears of it late. */
+  /** The connection breaks. The authority notices it later. */
   #leave(): void {
     const [stream, authority] = [this.#stream, this.#authority];
     this.#stream = undefined;
@@ -229,7 +234,7 @@ class Guard {
     this.#extend();
   }
 
-  /** Pings.answered */
+  /** Pings.responded */
   #answered(sequence: number, revision: number, leaseMs: number): void {
     const sent = this.#pings.get(sequence);
     if (sent === undefined) return;

@@ -1,11 +1,14 @@
 /**
- * Time that passes only when `run` says so. While it runs, `setTimeout` and the sleep of node:timers/promises are its own,
- * also for modules that imported them before.
+ * Time that passes only in `run`. While that runs, it replaces `setTimeout` and the sleep of
+ * node:timers/promises, also for modules that have imported them already.
  */
 import { syncBuiltinESMExports } from "node:module";
 import timers, { setImmediate as turn } from "node:timers/promises";
 
-/** How exact it is, in milliseconds. What falls in one step happens in the order in which it was asked for. */
+/**
+ * The resolution, in milliseconds. Callbacks of one step run in the order in which they were
+ * registered.
+ */
 const STEP = 2;
 
 export class VirtualTime {
@@ -13,7 +16,7 @@ export class VirtualTime {
   now = 0;
   readonly #due = new Map<number, Set<() => void>>();
 
-  /** @returns what cancels it */
+  /** @returns a function that cancels it */
   after(ms: number, act: () => void): () => void {
     const step = Math.ceil((this.now + Math.max(ms, STEP)) / STEP);
     const due = this.#due.get(step) ?? new Set();
@@ -24,7 +27,10 @@ export class VirtualTime {
 
   readonly sleep = (ms: number): Promise<void> => new Promise((resolve) => void this.after(ms, resolve));
 
-  /** Lets time pass. @param each called after each step */
+  /**
+   * Lets time pass until `until`, in milliseconds.
+   * @param each is called after each step in which something was due
+   */
   async run(until: number, each: () => void): Promise<void> {
     const restore = this.#install();
     try {
@@ -35,7 +41,7 @@ export class VirtualTime {
         if (due === undefined) continue;
         this.#due.delete(step);
         for (const act of due) act();
-        // Hints of the store come in a turn of their own.
+        // Notifications of the store come in later turns of the event loop.
         for (let turns = 0; turns < 3; turns++) await turn();
         each();
       }
@@ -63,7 +69,7 @@ export class VirtualTime {
   }
 }
 
-/** Numbers from 0 to 1 that a seed determines (mulberry32). */
+/** Random numbers from 0 to 1 that the seed determines (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
