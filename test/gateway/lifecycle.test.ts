@@ -293,7 +293,7 @@ const CASES: readonly Case[] = [
   },
 
   { stage: "respond", status: 200, run: call({ target: "/helloworld?name=Ada" }) },
-  { stage: "respond", status: 502, detail: /what is no probe.Fields/, run: call({ target: "/probe/break" }) },
+  { stage: "respond", status: 502, detail: /a valid probe.Fields/, run: call({ target: "/probe/break" }) },
   { stage: "respond", status: 503, detail: /Too much is waiting/, run: noMemory },
 
   // The last case: the guard decides nothing after it.

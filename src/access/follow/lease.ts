@@ -152,7 +152,7 @@ export class Pings {
   readonly #options: PingOptions;
   /** Pings without a pong, by sequence number. */
   readonly #unanswered = new Map<bigint, Ping>();
-  #answers: AnsweredPing[] = [];
+  #pongs: AnsweredPing[] = [];
   #sequence = 0n;
   #interval = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -203,7 +203,7 @@ export class Pings {
   #ping(): void {
     const { send, cancel, takeUsedKeys, isAcknowledged, applied, log } = this.#options;
     if (this.isLate) this.#check = setTimeout(() => this.isLate && this.#options.onLate(), this.#interval / 10);
-    if (this.#unanswered.size + this.#answers.length >= MAX_UNANSWERED) {
+    if (this.#unanswered.size + this.#pongs.length >= MAX_UNANSWERED) {
       // The authority responds only when the revision of its last pong has been acknowledged.
       if (!isAcknowledged()) return;
       log.warn("the authority does not respond pings, or not with what it has sent");
@@ -220,14 +220,14 @@ export class Pings {
     if (ping === undefined) return;
     // Pongs come in order. A pong that a later one has overtaken does not come any more.
     for (const sequence of this.#unanswered.keys()) if (sequence <= pong.sequence) this.#unanswered.delete(sequence);
-    this.#answers.push({ ...ping, pong });
+    this.#pongs.push({ ...ping, pong });
   }
 
   /** The pongs that count once `applied` is applied. Each is returned once. */
   takePongs(applied: bigint | undefined): AnsweredPing[] {
-    if (applied === undefined || this.#answers.length === 0) return [];
-    const counting = this.#answers.filter(({ pong }) => pong.revision <= applied);
-    this.#answers = this.#answers.filter(({ pong }) => pong.revision > applied);
+    if (applied === undefined || this.#pongs.length === 0) return [];
+    const counting = this.#pongs.filter(({ pong }) => pong.revision <= applied);
+    this.#pongs = this.#pongs.filter(({ pong }) => pong.revision > applied);
     return counting;
   }
 }

@@ -40,7 +40,7 @@ const FAILED: [title: string, name: string, args: string, code: number, detail: 
   ["an error of the endpoint", "probe.Fail", '{"code":5,"message":"no such book"}', 404, /no such book/],
   ["a code of the service's own", "probe.Fail", '{"code":2027,"message":"no such tuple"}', 500, /^no such tuple$/],
   ["a 401 of the endpoint", "probe.Fail", '{"code":16,"message":"log in there"}', 401, /log in there/],
-  ["a response that is no message", "probe.Break", "{}", 502, /no probe.Fields/],
+  ["a response that is no message", "probe.Break", "{}", 502, /a valid probe.Fields/],
 ];
 for (const [title, name, args, code, detail] of FAILED) {
   t.test(`${title} becomes a result with the error`, async (t) => {

@@ -173,7 +173,7 @@ t.test("the maximum time of an upload", async (t) => {
   t.test("a body that stops arriving is given up", async (t) => {
     const sending = begin({ port }, "text/plain");
     sending.write("some");
-    t.match(await answerTo(sending), { status: 408, body: { Detail: /^The next piece/ } });
+    t.match(await answerTo(sending), { status: 408, body: { Detail: /^The next chunk/ } });
     await it.feed.idle();
   });
 
