@@ -103,7 +103,7 @@ function refusedLines(count: number): string[] {
 }
 
 function serviceLines(counts: Iterable<readonly [service: string, refused: number]>): string[] {
-  const help = "Calls refused with 503 because the service has more than it can answer.";
+  const help = "Calls refused with 503 because the service has more than it can process.";
   return linesOf("portico_service_overload_refused_total", help, "service", counts);
 }
 

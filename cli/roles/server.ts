@@ -99,5 +99,5 @@ function builtInServicesOf({ ownServices }: Config): readonly string[] {
   const unknown = ownServices.find((name) => !all.includes(name));
   if (unknown === undefined) return ownServices;
   const { variable } = SETTINGS.ownServices;
-  throw new ConfigError(`${variable} names ${unknown}, which is not one of Portico's own: ${all.join(", ")}`);
+  throw new ConfigError(`${variable} names ${unknown}, which is no built-in service: ${all.join(", ")}`);
 }

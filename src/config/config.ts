@@ -53,7 +53,7 @@ export const SETTINGS = {
   serviceStore: setting(
     "PORTICO_SERVICE_STORE",
     "sqlite:",
-    "what services keep; sqlite: is services.sqlite in the data folder, for a service alone in services/<name> there unless the folder is its installation's; postgres://… a database",
+    "database of the built-in services; sqlite: is services.sqlite in the data folder, for a service alone in services/<name> there unless the folder is its installation's; postgres://… a database of Postgres",
     storeUrl,
     SERVICE_STORE,
   ),
@@ -61,7 +61,7 @@ export const SETTINGS = {
     ...setting(
       "PORTICO_OWN_SERVICES",
       "*",
-      "which of Portico's own services run, separated by commas; * all, none none",
+      "which built-in services run, separated by commas; * all, none none",
       serviceNames,
       ["server"],
     ),
@@ -127,7 +127,7 @@ export const SETTINGS = {
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
     "none",
-    "host names that the HTTP ports answer to besides loopback names, separated by commas; * any. A port that is not bound to loopback answers to any name until this is set",
+    "host names that the HTTP ports serve besides loopback names, separated by commas; * any. A port that is not bound to loopback serves any name until this is set",
     hosts,
   ),
   cors: setting(
@@ -153,14 +153,14 @@ export const SETTINGS = {
   publicUrl: setting(
     "PORTICO_PUBLIC_URL",
     undefined,
-    "address at which callers reach the gateway, such as https://api.example.com: the base of links in answers; default the host of the request",
+    "address at which callers reach the gateway, such as https://api.example.com: the base of links in responses; default the host of the request",
     origin,
     HTTP_PORT,
   ),
   omitZeros: setting(
     "PORTICO_OMIT_ZEROS",
     "false",
-    "true leaves fields without presence out of answers when they are zero or empty",
+    "true leaves fields without presence out of responses when they are zero or empty",
     boolean,
     HTTP_PORT,
   ),
@@ -212,7 +212,7 @@ export const SETTINGS = {
   auditRetention: setting(
     "PORTICO_AUDIT_RETENTION",
     "400d",
-    "how long records of the audit trail are kept",
+    "how long records of the audit trail are stored",
     duration(86_400, 315_360_000),
     STORE,
   ),

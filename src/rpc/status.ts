@@ -113,7 +113,7 @@ const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 
  * caller has used up a quota.
  */
 export function overloaded(service: string): Status {
-  const message = `${service} has more calls than it can answer in time; try again later`;
+  const message = `${service} has more calls than it can process in time; try again later`;
   return { code: Code.UNAVAILABLE, message, details: [RETRY_IN_A_SECOND], trailers: NO_METADATA };
 }
 
@@ -160,7 +160,7 @@ export function isGrpc(contentType: string | undefined): boolean {
 
 /** The message for the caller when a response has another content type than gRPC's. */
 export function notGrpc(contentType = "of nothing"): string {
-  return `the service answered with the content type ${contentType}, which is not gRPC`;
+  return `the service responded with the content type ${contentType}, which is not gRPC`;
 }
 
 /**
@@ -170,7 +170,7 @@ export function notGrpc(contentType = "of nothing"): string {
  */
 export function statusOfHttp(httpStatus: number): Status {
   const code = codeOfHttpStatus(httpStatus);
-  const what = httpStatus === 200 ? "ended the call without a status" : `answered with HTTP status ${httpStatus}`;
+  const what = httpStatus === 200 ? "ended the call without a status" : `responded with HTTP status ${httpStatus}`;
   const isUnreachable = httpStatus >= 502 && httpStatus <= 504;
   return (isUnreachable ? status : protocolError)(code, `the service ${what}`);
 }

@@ -84,7 +84,7 @@ t.test("a call that has waited too long is refused, with the time of a retry", a
   const status = await ended;
   t.match(status, {
     code: Code.UNAVAILABLE,
-    message: "raw has more calls than it can answer in time; try again later",
+    message: "raw has more calls than it can process in time; try again later",
   });
   t.ok(isOverload(status));
   t.same(begun, []);

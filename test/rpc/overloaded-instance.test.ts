@@ -109,7 +109,7 @@ t.test("calls that are too many for the only instance are refused, except calls 
   const refusal = it.ended.at(-1) as Status;
   t.match(refusal, {
     code: Code.UNAVAILABLE,
-    message: "raw has more calls than it can answer in time; try again later",
+    message: "raw has more calls than it can process in time; try again later",
   });
   t.ok(isOverload(refusal));
   const open = only.listeners.length;
@@ -162,6 +162,6 @@ t.test("a client of a gateway gets Retry-After in an overload", async (t) => {
   t.match(failure, {
     status: 503,
     headers: ["Retry-After", "1"],
-    message: /^raw has more calls than it can answer in time/,
+    message: /^raw has more calls than it can process in time/,
   });
 });

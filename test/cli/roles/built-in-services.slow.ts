@@ -33,6 +33,6 @@ t.test("an unknown name of a built-in service stops the start, and the error lis
     PORTICO_DATA: await installation(t.testdir()),
   });
   await t.rejects(started, {
-    message: /exit 2\):\nPORTICO_OWN_SERVICES names nothing, which is not one of Portico's own: cache, .*helloworld/,
+    message: /exit 2\):\nPORTICO_OWN_SERVICES names nothing, which is no built-in service: cache, .*helloworld/,
   });
 });
