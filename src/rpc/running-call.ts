@@ -364,7 +364,10 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
-  /** Runs the `finally` blocks of the endpoint's generator; a busy one at its next `yield`. */
+  /**
+   * Runs the `finally` blocks of the endpoint's generator. A generator that is busy runs them at
+   * its next `yield`.
+   */
   #closeResponses(): void {
     const onError = (thrown: unknown): void =>
       logFailure(this.#environment.log, this.#method, thrown, "an endpoint failed at cleaning up");
