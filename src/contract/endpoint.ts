@@ -50,8 +50,8 @@ export interface Endpoint {
   /** Whether the method or its gRPC service is marked as deprecated. */
   readonly deprecated: boolean;
   /**
-   * Whether plain HTTP accepts only POST. That is so for each endpoint of the authority and the
-   * registry that is not declared free of side effects: a link or an image sends a GET, and a
+   * Whether plain HTTP accepts only POST. True for endpoints of the authority and the registry,
+   * except those that are declared free of side effects: a link or an image sends a GET, and a
    * password in a query gets into histories and logs.
    */
   readonly postOnly: boolean;

@@ -71,8 +71,8 @@ export class ConcurrencyLimit {
   #total = 0;
 
   /**
-   * The quickest responses of the current and of the previous USUAL_MS, and when the current one
-   * began.
+   * The time of the quickest response in the current and in the previous period of USUAL_MS, and
+   * when the current period began.
    */
   #usual = Number.POSITIVE_INFINITY;
   #usualBefore = Number.POSITIVE_INFINITY;
