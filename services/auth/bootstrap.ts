@@ -40,7 +40,10 @@ export const ADMIN = "admin";
 export async function bootstrap(options: {
   journal: Journal;
   store: string;
-  /** Read from the data folder before the log, because another process may be setting it up. */
+  /**
+   * Read from the data folder before the log is read, because another process may be setting up the
+   * installation at the same time.
+   */
   installation: Installation | undefined;
   passwords: Passwords;
   dataFolder: string;

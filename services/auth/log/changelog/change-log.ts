@@ -36,7 +36,10 @@ const BATCH = 256;
 export const MIN_SNAPSHOT_INTERVAL = 1_000;
 /** Maximum number of entries between two snapshots: limits what a start must replay. */
 export const MAX_SNAPSHOT_INTERVAL = 50_000;
-/** Between these limits, a snapshot is due when the entries since have this part of its length. */
+/**
+ * Between these limits, the next snapshot is due when the entries since the last one have this
+ * share of its length.
+ */
 const SNAPSHOT_SHARE = 0.5;
 /** Delay before the next attempt if another authority is writing a snapshot, in milliseconds. */
 const RETRY = 5_000;

@@ -67,7 +67,7 @@ export class Changes {
 
   /**
    * Must be called before a change that creates a restriction (src/access/decide/restrictions.ts).
-   * @param what is created, for the message
+   * @param what the thing that is created, for the message
    * @throws {StatusError} FAILED_PRECONDITION while a guard with a lease does not understand
    *   restrictions of the kind.
    */
