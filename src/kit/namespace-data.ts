@@ -56,7 +56,7 @@ export function namespaceSegment(name: string, id: string | undefined): string {
   return id ? `${name}@${id}` : name;
 }
 
-/** Asks the authority. The result is not older than the request. */
+/** Returns a function that asks the authority over this connection. */
 export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "metadata" | "admission">): ListNamespaces {
   const { channel, metadata, admission } = access;
   return async () => {
@@ -92,7 +92,7 @@ interface Mark {
 
 /**
  * Marks the data of namespaces that are gone. Deletes the data of namespaces that were seen as gone
- * on 30 days. It may be stopped and started again at any time, by several processes at once.
+ * on 30 days. A sweep may be stopped at any time. Several processes may sweep at once.
  * @returns the reason why nothing was done; undefined if the sweep was done
  * @throws {StoreError} {StatusError} (rejects) if the store or the authority fails
  */

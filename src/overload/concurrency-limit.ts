@@ -117,8 +117,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * @returns whether there was a limit that had not been reached for a while, or under which calls
-   * hang
+   * Lifts the limit if it was not reached for a while, or if calls hang under it.
+   * @returns whether it did
    */
   #liftUnused(now: number): boolean {
     const isUnused = now - this.#refusedAt > UNREACHED_MS || now - this.#windowStart > MAX_USELESS_MS;

@@ -166,7 +166,10 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else this.#admitted = admitted;
   }
 
-  /** Admits an open stream again at its first message. Later the guard ends it by `onRefused`. */
+  /**
+   * Admits an open stream again at its first message. After that, the guard re-authorizes it
+   * itself.
+   */
   #admitAgain(): void {
     try {
       const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, true);

@@ -10,9 +10,9 @@
  * acknowledged only when that is done. A stream whose caller cannot be looked up in time is
  * refused.
  *
- * No message passes while no lease runs, or while the caller is looked up: the authority may then
- * acknowledge a change by which the stream was not yet authorized. A stream with a message to pass
- * waits until it is notified.
+ * No message passes while no lease runs, or while the caller is looked up. In that time the
+ * authority may report a change as made by which the stream is not yet authorized. A stream with a
+ * message to pass waits until it is notified.
  */
 import { type Admission, type FollowedStream, refusal, type StreamListener } from "../../call/admission.js";
 import type { Caller } from "../../call/caller.js";

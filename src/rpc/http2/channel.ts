@@ -5,10 +5,10 @@
  * fail at once, so a balancer can choose another instance. A balancer that has no other instance
  * ends the pause (`connectSoon`).
  *
- * When the server ends a connection with GOAWAY, a new connection replaces it, and new calls wait
- * for that. The old one closes after its last call. The channel opens the new one at once if calls
- * were open, and otherwise for the next call. So a server that closes idle connections is not asked
- * for new ones.
+ * When the server ends a connection with GOAWAY, new calls wait for a new connection, and the old
+ * one closes after its last call. The channel opens the new connection at once if calls were open,
+ * and otherwise for the next call. So a server that closes idle connections is not asked for new
+ * ones.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
