@@ -35,7 +35,7 @@ export const ADMIN = "admin";
 
 /**
  * Sets up the installation if it is new.
- * @returns what to show to the administrator; undefined if nothing is new
+ * @returns what to show to the administrator; undefined if this start made no random password
  */
 export async function bootstrap(options: {
   journal: Journal;

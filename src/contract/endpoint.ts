@@ -152,7 +152,10 @@ export function grpcServiceOf({ service, name, methodName }: Endpoint): string {
   return name.slice(service.length + 1, -methodName.length - 1);
 }
 
-/** @param prefix the gRPC service's name within the endpoint's name. @param index of the method */
+/**
+ * @param prefix the gRPC service's name within the endpoint's name
+ * @param index of the method
+ */
 function endpointOf(
   service: string,
   prefix: string,
@@ -204,7 +207,8 @@ function callersOf(method: DescMethod, registry: Registry): Callers {
 }
 
 /**
- * An endpoint that declares neither option counts as destructive, so a forgotten option is safe.
+ * Whether a call removes or replaces data. An endpoint that declares neither NO_SIDE_EFFECTS nor
+ * the option `destructive` counts as destructive, so a forgotten option is safe.
  */
 function isDestructive(method: DescMethod, registry: Registry): boolean {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return false;

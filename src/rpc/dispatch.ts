@@ -197,8 +197,8 @@ export class Dispatcher {
   };
 
   /**
-   * Makes calls that waited for the same code run one after the other. Otherwise all would run at
-   * once, before any other work of the process.
+   * Makes calls that waited for the same code begin one after the other. Otherwise all would begin
+   * at once, before any other work of the process.
    * @throws {StatusError} (rejects) UNAVAILABLE when there are more calls than the service can
    * serve in time
    */

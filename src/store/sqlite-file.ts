@@ -33,7 +33,8 @@ const MAGIC = "SQLite format 3\0";
 const HEADER_LENGTH = 100;
 
 /**
- * Whether the file exists.
+ * Checks the header of the file.
+ * @returns whether the file exists
  * @throws {StoreError} if it exists, but is not of this kind
  */
 export function readHeader(kind: FileKind, file: string): boolean {

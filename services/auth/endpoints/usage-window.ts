@@ -232,7 +232,8 @@ export class Count {
   clientErrors = 0;
   serverErrors = 0;
   /**
-   * Number of calls by duration: for each of BOUNDS, those within it and above the bound before.
+   * Number of calls by duration. For each of BOUNDS: the calls that took at most this time, and
+   * longer than the bound before it.
    */
   readonly byTime: number[] = BOUNDS.map(() => 0);
 

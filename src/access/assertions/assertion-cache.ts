@@ -4,10 +4,10 @@
  * map.
  *
  * An assertion expires with the lease in which it was signed, by the authority's time. Until that
- * lease has expired, the authority also waits for a gateway that it cannot reach. So an assertion
- * is valid for a few seconds. It is cached only if its caller calls several times in a lease.
- * Otherwise the assertion would hardly be used again, and objects that live for seconds are the
- * most expensive ones for the garbage collector.
+ * lease has expired, the authority also waits for a gateway that it cannot reach. An assertion is
+ * cached only if its caller calls several times in a lease. Otherwise the assertion would hardly be
+ * used again, and objects that live for seconds are the most expensive ones for the garbage
+ * collector.
  */
 
 import type { Admission, Guarded, SignedAssertion } from "../../call/admission.js";

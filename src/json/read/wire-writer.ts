@@ -127,7 +127,7 @@ export class WireWriter implements Keys {
   #grow(size: number): void {
     this.#checkSize();
     const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
-    // Callers have offsets into the block, so the bytes before the message are copied too.
+    // Callers have offsets into the block, so the message keeps its place in the larger one.
     const larger = Buffer.allocUnsafeSlow(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     this.#use(larger, this.pos);

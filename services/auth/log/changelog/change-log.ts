@@ -222,8 +222,8 @@ export class ChangeLog {
 
   async #commitFirst(writes: readonly StoredWrite[]): Promise<boolean> {
     if (!(await this.#entries.commit(writes))) return false;
-    // There is no entry before the first one to check. If snapshots exist, it was already written
-    // and deleted.
+    // No entry comes before the first one, so there is none to check. If snapshots exist, the first
+    // entry was written and deleted long ago.
     if ((await this.#snapshots.revisions()).length === 0) return true;
     await this.#entries.commit(writes.map(({ key }) => ({ kind: "delete", key })));
     return false;

@@ -4,12 +4,15 @@
  *
  * The time follows the machine's wall clock forward and never goes back. So what has expired stays
  * expired, even if the clock is set back. After a restart, the time is at least the newest time in
- * the store (stored-time.ts). - If the wall clock is behind by at most a day, time runs 10% more
- * slowly until the wall clock has caught up. - If the wall clock is wrong by more than a day,
- * compared with the time that has passed since the last reading, it is not trusted. Time then runs
- * without it, and changes are refused, because their entries could get a wrong time. This ends by
- * itself once the wall clock is right again. - At a start, a wall clock that is ahead is trusted,
- * however far it is ahead: the authority may have been off for that long.
+ * the store (stored-time.ts).
+ *  - If the wall clock is behind by at most a day, time runs 10% more slowly until the wall clock
+ *    has caught up.
+ *  - If the wall clock is wrong by more than a day, compared with the time that has passed since
+ *    the last reading, it is not trusted. Time then runs without it, and changes are refused,
+ *    because their entries could get a wrong time. This ends by itself once the wall clock is right
+ *    again.
+ *  - At a start, a wall clock that is ahead is trusted, however far it is ahead: the authority may
+ *    have been off for that long.
  *
  * Other clocks to compare with are the database's clock and the clocks of other authorities on it.
  * If the wall clock is ahead of each of them by more than ten seconds, the newest of them is used
