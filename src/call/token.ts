@@ -73,8 +73,8 @@ const SCHEME = "Bearer ";
 
 /**
  * The bearer token in an Authorization header (RFC 6750 §2.1; scheme in any case, followed by any
- * number of spaces, RFC 9110 §11.4); undefined for any other scheme. The result can be a text that
- * has not the form of Portico's tokens; it then belongs to no caller.
+ * number of spaces, RFC 9110 §11.4); undefined for any other scheme. The text may lack the form of
+ * Portico's tokens. It then belongs to no caller.
  */
 export function bearerOf(authorization: string): string | undefined {
   const scheme = authorization.slice(0, SCHEME.length);
