@@ -89,7 +89,10 @@ export interface AuthorityOptions {
 
 const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
 
-/** A start on an old copy of the store looks like any other, but grants what was revoked later. */
+/**
+ * The warning for a start on another store than last time. If it is an old copy, the start
+ * succeeds, but grants what was revoked later.
+ */
 const OTHER_STORE =
   "this is another store than at the last start. Unless it is that one moved, or copied since, changes are missing, and what " +
   "was revoked is valid again: then stop, and name the store before in PORTICO_STORE";
@@ -133,7 +136,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
-  // After the lease records of other authorities are read, which contain their clocks.
+  // After `openLeases`, which reads the clocks of other authorities from their lease records.
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);

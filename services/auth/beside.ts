@@ -25,7 +25,8 @@ export interface Beside {
 }
 
 /**
- * Determines how often other authorities are asked, in milliseconds. This command grants no leases.
+ * A lease time, in milliseconds, that determines only how often the lease records of other
+ * authorities are read. A command grants no leases.
  */
 const LEASE_MS = 5_000;
 

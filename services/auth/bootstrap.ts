@@ -35,12 +35,15 @@ export const ADMIN = "admin";
 
 /**
  * Sets up the installation if it is new.
- * @returns what to show to the administrator; undefined if nothing is new
+ * @returns what to show to the administrator; undefined if this start made no random password
  */
 export async function bootstrap(options: {
   journal: Journal;
   store: string;
-  /** Read from the data folder before the log, because another process may be setting it up. */
+  /**
+   * Read from the data folder before the log is read, because another process may be setting up the
+   * installation at the same time.
+   */
   installation: Installation | undefined;
   passwords: Passwords;
   dataFolder: string;

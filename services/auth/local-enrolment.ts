@@ -19,7 +19,7 @@ import type { State } from "./log/state/state.js";
 
 /**
  * Ensures that the file of a service's enrolment token, `enrolment/<name>`, holds a valid token. A
- * revoked token is replaced by a new one; it never becomes valid again.
+ * revoked token is replaced by a new one, because it would never become valid again.
  * @returns the token.
  * @throws {StatusError} FAILED_PRECONDITION when there are too many enrolments.
  */

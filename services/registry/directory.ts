@@ -3,9 +3,9 @@
  * and watches are sent the changes.
  *
  * A watch remembers only which instances have changed since its last message. Their state is read
- * when the next message is sent. So a slow watcher misses no final state. It costs a name for each
- * changed instance, and not all contracts that existed in between. A watch that falls too far
- * behind is ended, and the watcher starts again.
+ * when the next message is sent. So a slow watcher misses no final state. A watch takes the memory
+ * of a name for each changed instance, but not of all contracts that existed in between. A watch
+ * that falls too far behind is ended, and the watcher starts again.
  */
 import type { Logger } from "pino";
 import {
@@ -33,7 +33,7 @@ const MAX_BYTES = 256 * 1024 ** 2;
 /** The maximum number of parsed elements, about 1 KB each. A shared file counts once. */
 const MAX_ELEMENTS = 300_000;
 const MAX_WATCHES = 1_000;
-/** The maximum number of unsent changes of a watch. More than there can be at its start. */
+/** The maximum number of unsent changes of a watch. A new watch has fewer. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** The maximum size of a message to a watch, in bytes. A single larger instance is sent alone. */
 const MESSAGE_SIZE = 256 * 1024;
@@ -324,7 +324,7 @@ export class Directory {
     }
   }
 
-  /** A released name goes to the service that joined first of those that also declare it. */
+  /** A released name goes to another service that declares it: to the one that joined first. */
   #onOwners(services: readonly string[], released: Parameters<OwnersListener>[1]): void {
     for (const watch of this.#watches) {
       for (const service of services) watch.owners.add(service);

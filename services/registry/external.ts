@@ -1,8 +1,9 @@
 /**
  * External services, which join by the configuration. They know nothing of the registry, so the
  * registry reads their contracts regularly. Each target is an instance from the first successful
- * reading of its contract until the registry closes. If a target goes away, its endpoints stay, so
- * that callers get UNAVAILABLE and not NOT_FOUND.
+ * reading of its contract until the configuration no longer has its service, or the registry
+ * closes. If a target goes away, its endpoints stay, so that callers get UNAVAILABLE and not
+ * NOT_FOUND.
  */
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
  * Counts the instances that can be reached now, for `List` and `Describe`. A registered instance
- * keeps a stream open, and leaves when it ends. A configured target has no stream, so its
+ * keeps a stream open, and leaves when the stream ends. A configured target has no stream, so its
  * reachability is tested with a connection. Each target is tested at most once a second, however
  * often callers ask.
  */

@@ -95,8 +95,8 @@ function ownedBy(owner: string, name: string, service: string): string {
 }
 
 /**
- * The service owns the maximum number of names already, or the name was released while it declared
- * it.
+ * The problem of a declared name without an owner. Either the service already owns the maximum
+ * number of names, or the name was released while the service declared it.
  */
 function notOwned(name: string, service: string): string {
   return `the gRPC name ${name} belongs to no service, and another one may take it: start ${service} again, or where it owns 1,000 names, the most, release some (portico services release)`;

@@ -177,8 +177,8 @@ export class OpenGuard implements SigningGuard {
   #admitByAssertion(credentials: AssertionCredentials, endpoint: Guarded): Admission | Promise<Admission> {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
-    // The authority's endpoints accept only tokens: who has a service's key can sign any caller
-    // into an assertion.
+    // The authority's endpoints accept only tokens: with a service's key one can sign assertions
+    // that name any caller.
     if (endpoint.callers !== undefined) throw badAssertion(endpoint);
     const known = this.#assertions.find(credentials.context);
     if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
@@ -296,8 +296,8 @@ export class OpenGuard implements SigningGuard {
 }
 
 /**
- * A token counts only in the namespace that issued it, an enrolment only at endpoints for enrolled
- * callers.
+ * A token counts only in the namespace that issued it. An enrolment counts only at endpoints for
+ * enrolled callers.
  */
 function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefined): boolean {
   if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;

@@ -1,7 +1,7 @@
 /**
  * Tokens: `<prefix>_<256 random bits in base62><CRC-32 in base62>`. A token contains nothing about
- * its owner. By the checksum, a secret scanner, or the gateway before it asks the authority, can
- * distinguish a mistyped token from a real one.
+ * its owner. The checksum shows a mistyped token: to a secret scanner, and to the gateway before it
+ * asks the authority.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -73,8 +73,8 @@ const SCHEME = "Bearer ";
 
 /**
  * The bearer token in an Authorization header (RFC 6750 §2.1; scheme in any case, followed by any
- * number of spaces, RFC 9110 §11.4); undefined for any other scheme. It may not have the form of
- * our tokens: then it belongs to no caller.
+ * number of spaces, RFC 9110 §11.4); undefined for any other scheme. The text may lack the form of
+ * Portico's tokens. It then belongs to no caller.
  */
 export function bearerOf(authorization: string): string | undefined {
   const scheme = authorization.slice(0, SCHEME.length);

@@ -31,9 +31,9 @@ function isBuiltInFirst(first: string): boolean {
   return first !== "v1" && (BUILT_IN.has(first) || RESERVED_PACKAGES.test(first));
 }
 
-/** The part of a template's paths that are built-in routes. */
+/** Which of a template's paths are built-in routes. */
 export interface BuiltInOverlap {
-  /** Whether all its paths are, so that the binding is never called. */
+  /** Whether all its paths are built-in routes. Then the binding is never called. */
   readonly isWhole: boolean;
   /** A message for the author of the binding. */
   readonly text: string;

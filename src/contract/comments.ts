@@ -104,7 +104,7 @@ function readComments(file: FileDescriptorProto, locations: Iterable<Location>):
 function clean(comment: string): string {
   return (
     comment
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that are removed.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes them.
       .replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]/g, "")
       .split("\n")
       .map((line) => line.replace(/^ /, "").trimEnd())

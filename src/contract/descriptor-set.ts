@@ -50,7 +50,7 @@ export class DescriptorSet {
     return Buffer.from(writer.finish());
   }
 
-  /** All types, parsed at the first call. @throws {Error} if a file is inconsistent */
+  /** All types, parsed at the first use. @throws {Error} if a file is inconsistent */
   get types(): Registry {
     this.#types ??= createRegistry(...this.#files.map((file) => file.parsed));
     return this.#types;
@@ -246,8 +246,8 @@ export function headOf(bytes: Uint8Array): FileHead {
 }
 
 /**
- * The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto. If there are several,
- * the last one counts.
+ * The name (field 1) of a serialized google.protobuf.ServiceDescriptorProto. If it has several
+ * names, the last one counts.
  */
 export function nameOf(declaration: Uint8Array): string {
   const reader = new BinaryReader(declaration);

@@ -49,7 +49,8 @@ export function sizeOf(set: Uint8Array): Generator<undefined, DescriptorSize, un
 
 /**
  * Counts the elements of a serialized google.protobuf.FileDescriptorProto, including the file
- * itself. @throws {Error} as `sizeOf`
+ * itself.
+ * @throws {Error} as `sizeOf`
  */
 export function elementsOf(file: Uint8Array): number {
   const counting = count(file, FILE);

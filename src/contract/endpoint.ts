@@ -50,8 +50,8 @@ export interface Endpoint {
   /** Whether the method or its gRPC service is marked as deprecated. */
   readonly deprecated: boolean;
   /**
-   * Whether plain HTTP accepts only POST. That is so for each endpoint of the authority and the
-   * registry that is not declared free of side effects: a link or an image sends a GET, and a
+   * Whether plain HTTP accepts only POST. True for endpoints of the authority and the registry,
+   * except those that are declared free of side effects: a link or an image sends a GET, and a
    * password in a query gets into histories and logs.
    */
   readonly postOnly: boolean;
@@ -152,7 +152,10 @@ export function grpcServiceOf({ service, name, methodName }: Endpoint): string {
   return name.slice(service.length + 1, -methodName.length - 1);
 }
 
-/** @param prefix the gRPC service's name within the endpoint's name. @param index of the method */
+/**
+ * @param prefix the gRPC service's name within the endpoint's name
+ * @param index of the method
+ */
 function endpointOf(
   service: string,
   prefix: string,
@@ -204,7 +207,8 @@ function callersOf(method: DescMethod, registry: Registry): Callers {
 }
 
 /**
- * An endpoint that declares neither option counts as destructive, so a forgotten option is safe.
+ * Whether a call removes or replaces data. An endpoint that declares neither NO_SIDE_EFFECTS nor
+ * the option `destructive` counts as destructive, so a forgotten option is safe.
  */
 function isDestructive(method: DescMethod, registry: Registry): boolean {
   if (method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS) return false;

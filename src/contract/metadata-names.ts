@@ -5,10 +5,10 @@
 
 /**
  * Names, and prefixes of names, that never pass:
- *  - those by which a client could imitate the gateway;
+ *  - names by which a client could imitate the gateway;
  *  - headers of one connection (RFC 9110 §7.6.1);
- *  - those by which a response affects the gateway's origin, or a proxy in front of it;
- *  - those by which a response could be stored in a cache, which would then send it to other
+ *  - names by which a response affects the gateway's origin, or a proxy in front of it;
+ *  - names by which a response could be stored in a cache, which would then send it to other
  *    callers without a decision.
  */
 const NEVER = new Set([
@@ -61,7 +61,7 @@ const NAME = /^[0-9a-z_.-]{1,128}$/;
 /** Maximum number of names of a service. */
 const MAX_NAMES = 64;
 
-/** Whether a service may name it as metadata that passes the gateway. */
+/** Whether a service may list this name, so that metadata with it passes the gateway. */
 export function mayPass(name: string): boolean {
   return NAME.test(name) && !NEVER.has(name) && !NEVER_BEFORE.some((start) => name.startsWith(start));
 }

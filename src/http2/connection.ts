@@ -1,8 +1,8 @@
 /**
- * The behaviour that both ends of an HTTP/2 connection share (RFC 9113). A connection reads frames,
- * stores the settings, the flow-control windows and the open streams, and ends the connection. Each
- * chunk of the socket is handled completely when it arrives. An error of the peer within a stream
- * resets the stream. Any other error ends the connection with a GOAWAY that names it.
+ * The behaviour that both ends of an HTTP/2 connection share (RFC 9113). A Connection reads frames.
+ * It stores the settings, the flow-control windows and the open streams. It handles each chunk of
+ * the socket completely when the chunk arrives. An error of the peer within a stream resets the
+ * stream. Any other error ends the connection with a GOAWAY that names the error.
  *
  *     socket → FrameReader → Connection → Stream
  *     socket ← OutputBuffer ← FrameWriter ← Stream, in its turn (SendQueue)
@@ -171,7 +171,8 @@ export abstract class Connection implements FrameHandler, StreamConnection {
   #onData(flags: number, streamId: number, buffer: Buffer, start: number, end: number): void {
     if (streamId === 0) throw protocolError("DATA on stream 0");
     const size = end - start;
-    // A peer cannot exceed this window: half of it is always left, and every frame is smaller.
+    // A peer cannot exceed this window: at least half of it is always left, and no frame is larger
+    // than that half.
     const increment = this.#window.take(size);
     if (increment > 0) this.writer.windowUpdate(0, increment);
     const from = flags & Flag.PADDED ? start + 1 : start;

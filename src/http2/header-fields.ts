@@ -60,8 +60,8 @@ export interface HeaderNamesOptions {
    */
   readonly kindOf: (name: string) => number;
   /**
-   * Names that nearly every request has, with a different value that is no secret. The first value
-   * of each is added to the encoder's dynamic table, so the name then has an index (see
+   * Names that nearly every request has, each time with another value, which is no secret. The
+   * first value of each is added to the encoder's dynamic table, so the name then has an index (see
    * hpack-encoder.ts).
    */
   readonly indexed: readonly string[];

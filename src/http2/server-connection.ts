@@ -33,8 +33,8 @@ export interface ServerConnectionLimits {
   /** Maximum time of a header block, and of the first SETTINGS, in milliseconds. */
   readonly headerTime: number;
   /**
-   * A connection without a stream is drained after this time, or after at most twice this time, in
-   * milliseconds.
+   * How long a connection may be without a stream, in milliseconds. It is drained after this time,
+   * and at the latest after twice this time.
    */
   readonly keepAlive: number;
 }
@@ -141,8 +141,8 @@ export abstract class ServerConnection extends Connection {
   }
 
   /**
-   * Returns the number of calls of this function in a row at which bytes waited for the socket, and
-   * it had accepted none since the call before.
+   * Called at each check for stalls. Returns how many checks in a row found bytes that wait for the
+   * socket, when the socket had accepted none since the check before.
    */
   #countStall(): number {
     const { writableLength } = this.#socket;
@@ -199,7 +199,7 @@ export abstract class ServerConnection extends Connection {
     throw new ConnectionError(code, `HEADERS on stream ${streamId}, which cannot be opened`);
   }
 
-  /** Resets a stream that its headers have just opened. */
+  /** Resets a stream whose first headers have just arrived. */
   protected resetNew(streamId: number, errorCode: number): void {
     this.spendReset();
     this.closedStreams.add(streamId, "by us");

@@ -129,8 +129,8 @@ export abstract class Stream {
   }
 
   /**
-   * Returns the number of calls of this function in a row at which bytes waited, and the peer had
-   * accepted none since the call before.
+   * Called at each check for stalls. Returns how many checks in a row found bytes that wait, when
+   * the peer had accepted none since the check before.
    */
   countStall(): number {
     const stalled = this.hasUnsent && this.#sentBytes === this.#sentBefore;

@@ -11,8 +11,8 @@ import { fieldReader, type JsonMessageReader, type MessageReaders, takesNull } f
 import { NULL } from "./read/scalars.js";
 
 /**
- * A message type that has only this field, and no oneof. It has a name of its own, so it has no
- * extensions.
+ * A message type that has only this field, and no oneof. It has another name than the message, so
+ * no extension belongs to it.
  */
 export function typeOfField(field: DescField): DescMessage {
   const { parent } = field;

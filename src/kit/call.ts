@@ -34,7 +34,7 @@ export interface Call extends model.Context {
   /**
    * Runs a search: reads of the store whose number grows with the stored data, such as all pages of
    * a collection. Only a few searches run at once in a process, and callers take turns. A search
-   * may keep 4 MiB of what it reads in memory. A search must not wait for another search.
+   * may keep at most 4 MiB of its results in memory. A search must not wait for another search.
    * @throws {StatusError} (rejects) RESOURCE_EXHAUSTED while too many searches of the caller wait,
    *   or memory is short; ABORTED if the call ended before its turn
    */

@@ -19,7 +19,7 @@ import type { Client } from "./client.js";
 
 /** The maximum number of cached caller assertions. */
 const MAX_ASSERTIONS = 10_000;
-/** An assertion that expires sooner than this is replaced, in milliseconds. */
+/** An assertion that expires within this time is replaced, in milliseconds. */
 const MARGIN_MS = 500;
 /** How long addresses are cached, in milliseconds. */
 const ADDRESSES_MS = 5_000;

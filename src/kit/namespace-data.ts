@@ -1,6 +1,6 @@
 /**
  * Separates the data of a namespace from data that an earlier namespace of the same name has left.
- * Deletes the left data after the authority has not known its namespace for 30 days.
+ * Deletes that data when the authority has not known its namespace on 30 days.
  *
  * In the store's keys, a namespace is `acme@<id>`, because each namespace gets an ID when it is
  * created. The namespace `default` has no ID there. No call can reach data under another ID.
@@ -45,7 +45,7 @@ interface KnownNamespaces {
   readonly ids: ReadonlyMap<string, string>;
 }
 
-/** Returns what the authority knows, not older than the request. */
+/** Asks the authority for the namespaces. The result is not older than the request. */
 export type ListNamespaces = () => Promise<KnownNamespaces>;
 
 /**
@@ -56,7 +56,7 @@ export function namespaceSegment(name: string, id: string | undefined): string {
   return id ? `${name}@${id}` : name;
 }
 
-/** Asks the authority. The result is not older than the request. */
+/** Returns a function that asks the authority over this connection. */
 export function listNamespacesOf(access: Pick<AuthorityAccess, "channel" | "metadata" | "admission">): ListNamespaces {
   const { channel, metadata, admission } = access;
   return async () => {
@@ -91,8 +91,8 @@ interface Mark {
 }
 
 /**
- * Marks the data of namespaces that are gone, and deletes the data of those that were seen as gone
- * on 30 days. It may be stopped and started again at any time, by several processes at once.
+ * Marks the data of namespaces that are gone. Deletes the data of namespaces that were seen as gone
+ * on 30 days. A sweep may be stopped at any time. Several processes may sweep at once.
  * @returns the reason why nothing was done; undefined if the sweep was done
  * @throws {StoreError} {StatusError} (rejects) if the store or the authority fails
  */

@@ -112,8 +112,8 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, store, clients: () => clients },
-      // Whether handlers store anything is only known once they do. If the settings name a store,
-      // they are assumed to.
+      // Portico knows only at the first write whether handlers store anything. If the settings name
+      // a store, it assumes that they do.
       store: url === "sqlite:" ? async () => ({ name: await store.check() }) : store.open,
       bindingPrefix: bindings?.prefix,
       metadata,

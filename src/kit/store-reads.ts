@@ -13,8 +13,8 @@ import type { StoredEntry } from "../store/store.js";
 import { FairTurns } from "./fair-turns.js";
 
 /**
- * Reads of more than one entry, of up to 5 MiB each. As many run at once as an engine has
- * connections for reads.
+ * Reads of more than one entry, of up to 5 MiB each. As many run at once as a process has
+ * connections for reads to Postgres.
  */
 const PAGES = { atOnce: 4, atOnceOfGroup: 2, maxWaiting: 4096, maxWaitingOfGroup: 1024 };
 /** A search keeps its results in memory while other searches read. */

@@ -21,8 +21,8 @@ export class BoundedMap<K, V> {
   #bytes = 0;
 
   /**
-   * @param bound maximum number of entries; unless the size is limited, at least the newest half of
-   * that stays.
+   * @param bound maximum number of entries. Unless the size is limited too, at least the newest
+   * half of this number stays.
    */
   constructor(bound: number, size: BoundedMapSize<V> = NO_LIMIT) {
     this.#generation = Math.ceil(bound / 2);

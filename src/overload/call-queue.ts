@@ -15,15 +15,15 @@
 /** How many calls begin without a check of the clock, while none waits. */
 export const MAX_UNTIMED = 32;
 /**
- * How long one turn of the event loop begins calls, in milliseconds. It is as long as a call may
- * wait before that means overload. A call that waits costs far more than one that begins when it is
- * read, because the garbage collector copies all its objects.
+ * How long one turn of the event loop begins calls, in milliseconds. The same time as
+ * MAX_NORMAL_WAIT_MS: a longer wait means overload. A call that waits costs far more than one that
+ * begins when it is read, because the garbage collector copies all its objects.
  */
 export const MAX_TURN_MS = 100;
 /**
- * The same during an overload, because the loop has to accept connections and to notice which
- * callers have gone. Also while several groups share the processor, because a call of one group
- * waits for the turns of the others.
+ * The shorter time that is used in two cases. During an overload, because the loop has to accept
+ * connections and to notice which callers have gone. While several groups share the processor,
+ * because a call of one group waits for the turns of the others.
  */
 export const MAX_SHORT_TURN_MS = 2;
 /**
@@ -43,8 +43,8 @@ export const MAX_NORMAL_WAIT_MS = 100;
  */
 export const MAX_REFUSE_MS = 0.5;
 /**
- * How long turns may only accept connections while calls wait, in milliseconds: the loop accepts
- * one in each turn.
+ * For how long turns of the loop may accept connections and begin no calls while calls wait, in
+ * milliseconds. The loop accepts one connection in each turn.
  */
 const MAX_ACCEPT_MS = 1;
 /** A call that has waited for longer is refused, in milliseconds. */
@@ -114,8 +114,8 @@ export class CallQueue {
    */
   #isOverloaded = false;
   /**
-   * The group of the last call that checked the clock, and until when turns are short because of
-   * other groups.
+   * `#lastGroup`: the group of the last call that checked the clock. `#sharedUntil`: until when
+   * turns are short because of other groups.
    */
   #lastGroup: string | undefined;
   #sharedUntil = 0;
@@ -187,8 +187,8 @@ export class CallQueue {
     this.#accepted = false;
     if (mayAcceptMore) this.#leaveTurn();
     else {
-      // Otherwise a few calls would still wait when the others have begun, and then all calls of
-      // the next turn behind them.
+      // Otherwise the calls that arrived in this turn would still wait when the others have begun,
+      // and the calls of the next turn would wait behind them.
       if (this.#groups.size > 0 && !this.#isShort(now)) this.#takeArrived();
       this.#turnEnd = now + this.#turnMs(now);
       this.#beginNext();

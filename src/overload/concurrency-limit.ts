@@ -71,8 +71,8 @@ export class ConcurrencyLimit {
   #total = 0;
 
   /**
-   * The quickest responses of the current and of the previous USUAL_MS, and when the current one
-   * began.
+   * The time of the quickest response in the current and in the previous period of USUAL_MS, and
+   * when the current period began.
    */
   #usual = Number.POSITIVE_INFINITY;
   #usualBefore = Number.POSITIVE_INFINITY;
@@ -117,8 +117,8 @@ export class ConcurrencyLimit {
   }
 
   /**
-   * @returns whether there was a limit that had not been reached for a while, or under which calls
-   * hang
+   * Lifts the limit if it was not reached for a while, or if calls hang under it.
+   * @returns whether it did
    */
   #liftUnused(now: number): boolean {
     const isUnused = now - this.#refusedAt > UNREACHED_MS || now - this.#windowStart > MAX_USELESS_MS;

@@ -5,12 +5,12 @@ import { setImmediate } from "node:timers/promises";
 const MAX_TURN = 10;
 
 /**
- * Settles when the last of the waiting works continues. One work continues in each turn of the
- * event loop; otherwise their turns would add up.
+ * Settles when the last task that waits continues. In each turn of the event loop only one task
+ * continues. Otherwise the times of their turns would add up.
  */
 let lastOfQueue: Promise<void> = Promise.resolve();
 
-/** The pace of one long work. */
+/** The pace of one long task. */
 export class Pace {
   readonly #maxTurn: number;
   #began = performance.now();

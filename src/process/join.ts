@@ -83,7 +83,10 @@ function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text);
 }
 
-/** Waits until the authority has sent what `ready` waits for, at most 3 seconds. */
+/**
+ * Waits until `ready` has settled, because the authority has responded, or AUTHORITY_WAIT_MS has
+ * passed.
+ */
 export async function waitForAuthority(ready: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {

@@ -23,7 +23,7 @@ export interface ProcessPart {
 
 /** How long closing may take after the time to drain, in milliseconds. */
 const CLOSE_MS = 3_000;
-/** The same after a failed start: no calls are being served yet. */
+/** The same time after a failed start, when no calls are served yet. */
 const FAILED_START_MS = 500;
 
 /** Owns parts. If closing a part throws or hangs, the process still closes the others and ends. */

@@ -36,7 +36,7 @@ const ANY = undefined;
 
 export class Balancer implements Channel {
   readonly name: string;
-  /** Calls that were refused for overload. */
+  /** The number of calls that were refused for overload. */
   refused = 0;
   readonly #instances = new Map<string, Instance>();
   /** The same instances as an array for `pick`, in the order of the addresses. */
@@ -57,9 +57,9 @@ export class Balancer implements Channel {
   }
 
   /**
-   * Replaces the instances. From then on the balancer closes their channels. When an address is no
-   * longer in the map, or has another channel there, its old channel is closed after its last call
-   * has ended.
+   * Replaces the instances. The balancer owns their channels from then on. When an address is no
+   * longer in the map, or the map has another channel for it, the balancer closes the old channel
+   * after the last call on it has ended.
    * @param contractOf returns the current contract of the instance behind a channel; contracts are
    * compared by identity
    */
@@ -78,7 +78,7 @@ export class Balancer implements Channel {
     for (const instance of this.#order) instance.contract = contractOf(instance.channel);
   }
 
-  /** In the order of `update`. */
+  /** The instances, in the order in which `update` got them. */
   protected get instances(): readonly Instance[] {
     return this.#order;
   }
@@ -95,7 +95,10 @@ export class Balancer implements Channel {
     };
   }
 
-  /** Of these contracts, the one of the instance that would take the next call. */
+  /**
+   * Returns the contract of the instance that would take the next call, among the instances that
+   * have one of these contracts.
+   */
   turn(contracts: readonly unknown[]): unknown {
     const next = this.#next;
     const instance = this.pick([], performance.now(), ANY, contracts);
@@ -116,8 +119,8 @@ export class Balancer implements Channel {
   }
 
   /**
-   * Picks the next of the fittest instances. Of the next two fit ones it picks the one with fewer
-   * calls.
+   * Picks the instance for a call. Of the next two fit instances it picks the one with fewer calls.
+   * When none is fit, it picks the least unfit one.
    * @param contract the contract that the instance must have, or ANY
    */
   pick(
@@ -182,7 +185,9 @@ class BalancedCall implements OutgoingCall, CallListener {
   readonly #tried: Instance[] = [];
   #instance: Instance | undefined;
   #call: OutgoingCall | undefined;
-  /** The limit of the instance and endpoint; only for a call that may be refused. */
+  /**
+   * The limit of calls to this endpoint of the instance. Set only for a call that may be refused.
+   */
   #limit: ConcurrencyLimit | undefined;
   /** When the current attempt began, in milliseconds of `performance.now()`. */
   #began = 0;

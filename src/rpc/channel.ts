@@ -63,7 +63,7 @@ export function sentMetadata({ metadata, context }: CallStart): Metadata {
   return context === undefined ? metadata : metadata.concat(context.metadata);
 }
 
-/** The end of a call. */
+/** How a call ended. */
 export interface Status {
   readonly code: Code;
   readonly message: string;

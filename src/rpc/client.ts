@@ -167,8 +167,9 @@ function startOf(path: string, options: CallOptions, deadlineMonotonicMs: number
 }
 
 /**
- * UNIMPLEMENTED is gRPC's code for a cardinality violation
- * (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md).
+ * Returns the only message of a unary response.
+ * @throws {StatusError} UNIMPLEMENTED when there is not exactly one: gRPC's code for a cardinality
+ * violation (https://github.com/grpc/grpc/blob/master/doc/statuscodes.md)
  */
 function onlyOne(path: string, responses: readonly Uint8Array[]): Uint8Array {
   const [response] = responses;

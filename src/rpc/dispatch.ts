@@ -66,9 +66,9 @@ export class Dispatcher {
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
   readonly #environment: CallEnvironment;
-  /** For calls to an endpoint that is not loaded yet. */
+  /** The environment of calls to an endpoint whose code is not loaded yet. */
   readonly #loading: CallEnvironment;
-  /** The queue in which those calls wait for their turn after the code is loaded. */
+  /** Calls that waited for the code then wait in this queue for their turn. */
   readonly #loadedTurns: CallQueue;
 
   /**
@@ -163,7 +163,7 @@ export class Dispatcher {
     }
   }
 
-  /** Adds the endpoints of a part. Its code is loaded at the first call to one of them. */
+  /** Adds the endpoints of a part. The first call to one of them loads the part's code. */
   #addLazy(part: LazyPart, endpoints: readonly Endpoint[]): void {
     const own = endpoints.filter(({ grpcService }) => grpcService === part.grpcService);
     for (const endpoint of own) {
@@ -186,8 +186,8 @@ export class Dispatcher {
   }
 
   /**
-   * Loads nothing for a call that is refused. After loading, the call is authorized again, because
-   * the rules may have changed.
+   * Admits a call, loads the code of its endpoint, and admits the call again. A refused call loads
+   * no code. The rules may have changed while the code was loaded.
    */
   readonly #admitLoaded: CallEnvironment["admit"] = async (method, start, peer, opened) => {
     await this.#admit(method, start, peer, opened);
@@ -197,10 +197,10 @@ export class Dispatcher {
   };
 
   /**
-   * Lets calls that waited for the same code take turns. Otherwise all would run at once, ahead of
-   * all other work of the process.
-   * @throws {StatusError} (rejects) UNAVAILABLE when there are more calls than can be responded to
-   * in time
+   * Makes calls that waited for the same code begin one after the other. Otherwise all would begin
+   * at once, before any other work of the process.
+   * @throws {StatusError} (rejects) UNAVAILABLE when there are more calls than the service can
+   * serve in time
    */
   #turnOf({ path, endpoint }: ServedMethod): Promise<void> | undefined {
     if (endpoint === undefined) return undefined;
@@ -221,8 +221,8 @@ export class Dispatcher {
     const { token, context, namespace, gateway, client } = readCredentials(start.metadata);
     const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
-    // Only a gateway, or a service that acts for the caller, can sign an assertion for this
-    // service.
+    // A valid assertion shows that a trusted peer sent the call: a gateway, or a service that acts
+    // for the caller. So the client address in the metadata is trusted too.
     const address = context === undefined ? clientAddress : client || clientAddress;
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress: address }));
     return { admission: admitted, clientAddress: address };
@@ -241,8 +241,8 @@ export class Dispatcher {
   }
 
   /**
-   * Whether the token is a gateway's enrolment token. The guard is asked as if only enrolled
-   * callers may call the endpoint.
+   * Whether the token is a gateway's enrolment token. The guard accepts enrolment tokens only at
+   * endpoints for enrolled callers, so this asks the guard about such an endpoint.
    */
   async #isGateway(token: string, endpoint: Endpoint): Promise<boolean> {
     try {
@@ -278,7 +278,7 @@ function serve(
     responseStream,
     encode: responseSerialize,
     run: (request, context) => run.call(implementation, request, context),
-    // These calls are the watches and registrations of gateways and services.
+    // Streams of gateways and services, their watches and registrations, never end by themselves.
     running: endpoint.callers === Callers.ENROLLED && (requestStream || responseStream) ? new Set() : undefined,
     decode(bytes) {
       try {

@@ -1,7 +1,7 @@
 /**
- * A channel to a service of several equal instances: all return the same results. All calls go to
- * one preferred instance. They go to another one while the preferred instance cannot be reached, or
- * has just let a deadline pass.
+ * A channel to a service with several equal instances, which all return the same results. All calls
+ * go to one preferred instance. While it cannot be reached, or has just let a deadline pass, calls
+ * go to another instance.
  */
 import { Code } from "../errors.js";
 import { Balancer } from "./balancer.js";

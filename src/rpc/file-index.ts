@@ -36,7 +36,7 @@ export interface FoundFile {
 
 type FileSet = ReadonlyMap<string, DescriptorFile>;
 
-/** A set that contains a file, and the owners for which it does. */
+/** A set that contains a file, and the owners that need the file in this set. */
 interface Place<Owner> {
   readonly set: FileSet;
   readonly owners: Owner[];

@@ -41,7 +41,10 @@ export class IndexedList<T extends Indexed> implements Iterable<T> {
   }
 }
 
-/** Milliseconds. No call is ended before its deadline, and none later than this after it. */
+/**
+ * How long after its deadline a call is ended at the latest, in milliseconds. It is never ended
+ * before.
+ */
 const SLOT = 16;
 /** The longest delay that `setTimeout` accepts. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

@@ -166,7 +166,10 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     else this.#admitted = admitted;
   }
 
-  /** Admits an open stream again at its first message. Later the guard ends it by `onRefused`. */
+  /**
+   * Admits an open stream again at its first message. After that, the guard re-authorizes it
+   * itself.
+   */
   #admitAgain(): void {
     try {
       const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, true);
@@ -364,7 +367,10 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
   }
 
-  /** Runs the `finally` blocks of the endpoint's generator; a busy one at its next `yield`. */
+  /**
+   * Runs the `finally` blocks of the endpoint's generator. A generator that is busy runs them at
+   * its next `yield`.
+   */
   #closeResponses(): void {
     const onError = (thrown: unknown): void =>
       logFailure(this.#environment.log, this.#method, thrown, "an endpoint failed at cleaning up");

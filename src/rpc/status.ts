@@ -1,7 +1,7 @@
 /**
- * Statuses. A Status is how a call ends on a channel; a StatusError is the same as an exception.
- * The details of a status are sent in the trailer `grpc-status-details-bin`, as a serialized
- * google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model).
+ * Statuses. A Status is how a call ends on a channel. A StatusError is an exception with the same
+ * content. The details of a status are sent in the trailer `grpc-status-details-bin`, as a
+ * serialized google.rpc.Status (https://grpc.io/docs/guides/error/#richer-error-model).
  *
  * A call also ends with a status when its HTTP/2 response is not a complete gRPC response: it has
  * another content type, it has an HTTP status and no grpc-status, or its stream was reset (gRPC's
@@ -108,7 +108,7 @@ const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
 const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 0x08, 1) };
 
 /**
- * The status of a call that was not begun, because there are more calls than can be responded to in
+ * The status of a call that was not begun, because the service has more calls than it can serve in
  * time. It is UNAVAILABLE, because the overload will pass; RESOURCE_EXHAUSTED would say that the
  * caller has used up a quota.
  */

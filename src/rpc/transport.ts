@@ -38,8 +38,8 @@ export type ServerLimits = Pick<Config, "maxBody" | "maxHeaders" | "maxConnectio
 
 export interface ServerOptions {
   /**
-   * With it the server speaks TLS. With its `ca`, clients must show a certificate of that
-   * authority.
+   * If set, the server speaks TLS. If it contains a `ca`, clients must show a certificate of that
+   * certificate authority.
    */
   readonly tls?: Certificates | undefined;
   /** The memory budget of this process. Default: a budget for this server only. */
@@ -51,7 +51,7 @@ export interface ChannelOptions {
   readonly maxBody?: number | undefined;
   /** The longest pause before a failed connection is tried again, in milliseconds; default 5 s. */
   readonly maxReconnectMs?: number | undefined;
-  /** With it the channel speaks TLS. If it has a certificate of its own, TLS is mutual. */
+  /** If set, the channel speaks TLS. If it contains a client certificate, TLS is mutual. */
   readonly tls?: Certificates | undefined;
   readonly verify?: Verify | undefined;
   /**
@@ -94,8 +94,8 @@ export async function listen(
 export const DEFAULT_MAX_BODY = 4 * 2 ** 20;
 
 /**
- * The pause before a failed connection is tried again, in milliseconds: the first pause, which
- * doubles with each failure, and the longest one.
+ * The first and the longest pause before a failed connection is tried again, in milliseconds. The
+ * pause doubles with each failure.
  */
 export const RECONNECT_MS = 100;
 export const MAX_RECONNECT_MS = 5_000;

@@ -1,7 +1,7 @@
 /**
- * The queue of commits of one process. The commits that wait are made together, in one transaction
- * and with one flush to disk. If a commit waits too long, its caller gets an error and the commit
- * is never begun.
+ * A queue of commits of one process. The commits that wait in it are made together, in one
+ * transaction and with one flush to disk. If a commit waits too long, its caller gets an error and
+ * the commit is never begun.
  */
 
 import { Code, StatusError } from "../errors.js";
@@ -23,7 +23,8 @@ export interface CommitQueueOptions {
    */
   readonly maxTogether: number;
   /**
-   * Makes the commits in one transaction. When it resolves, all of them are on disk.
+   * Makes the commits in one transaction. When it resolves, all of them are made, and on disk if
+   * they are durable.
    * @returns the outcome of each commit
    */
   readonly transact: (commits: readonly (readonly StoredWrite[])[]) => Promise<readonly CommitOutcome[]>;
@@ -42,7 +43,7 @@ interface Waiting {
   settle(outcome: CommitOutcome): void;
 }
 
-/** The commits of a process to one store. */
+/** Commits of a process to one store, made in their order. */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
   #waiting: Waiting[] = [];

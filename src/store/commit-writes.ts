@@ -61,7 +61,7 @@ export function splitChanges(changed: CurrentEntries): { set: StoredEntry[]; del
 /**
  * Decides one commit.
  * @param current the entries of all its keys; expired entries count as absent
- * @param now in milliseconds of `Date.now()`
+ * @param now in milliseconds since 1970, by the clock of the store
  * @throws {StatusError} FAILED_PRECONDITION if an increment meets a value that is not a whole
  *   number
  */

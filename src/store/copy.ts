@@ -6,7 +6,7 @@
 import { collectionOf } from "./collection.js";
 import { type KeyRange, type KeyValueStore, type StoredEntry, StoreError, type StoreKind } from "./store.js";
 
-/** How many entries are read and written at a time. A part of a snapshot may have a megabyte. */
+/** How many entries are read and written at a time. An entry of a service may have a megabyte. */
 const BATCH = 32;
 /** Greater than every key: keys begin with the name of a service or of a collection. */
 const END = "\u{10ffff}";

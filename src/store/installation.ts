@@ -1,8 +1,9 @@
 /**
  * Detects that a data folder belongs to an installation. The files `installation-id` and
- * `store-location` show it. They are written when the store holds the installation. So a lost store
- * is never mistaken for a new installation, whose public rule would open what was closed. If both
- * files are lost, the enrolment tokens that a first start leaves in the folder show it.
+ * `store-location` show it. They are written when the store contains the installation. So a lost
+ * store is never taken for a new installation. A new installation has a public rule, which would
+ * open what was closed. If both files are lost, the enrolment tokens that a first start leaves in
+ * the folder show it.
  */
 
 import { existsSync, readFileSync } from "node:fs";

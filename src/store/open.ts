@@ -38,9 +38,9 @@ export interface OpenOptions {
  *   reached
  */
 export async function openStore(url: string, dataFolder: string, options: OpenOptions = {}): Promise<KeyValueStore> {
-  // An authority's start never sets `mustExist`, so with it the data folder does not matter. The
-  // folder is read before the store is opened: a first start creates the store first, and later the
-  // files that show that the folder is set up.
+  // With `mustExist` the data folder does not matter: an authority never sets it when it starts.
+  // The folder is read before the store is opened. A first start creates the store first, and later
+  // the files that show that the folder is set up.
   const installation = options.mustExist ? undefined : missedInstallation(dataFolder);
   const lost = (name: string) => installation && `, ${lostInstallation(name, dataFolder, installation)}`;
   return open("authority", url, dataFolder, { ...options, lost });
@@ -91,8 +91,8 @@ async function open(
 }
 
 /**
- * Creates the store of a URL, which must be absent, and fills it. If filling fails, no process
- * takes the incomplete data for a store.
+ * Creates the store of a URL and fills it. The store must not exist yet. If filling fails, no
+ * process takes the incomplete data for a store.
  * @throws {StoreError} also if the store exists
  */
 export async function fillStore(

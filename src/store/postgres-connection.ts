@@ -50,7 +50,10 @@ const MAX_CONNECTIONS = 4;
 const CLOSE_TIME = 1_000;
 /** The maximum number of operations that wait for a connection. */
 const MAX_WAITING = 1_000;
-/** The maximum number of this role's writes that wait for an absent standby; then none is begun. */
+/**
+ * The maximum number of writes that wait for an absent standby, of all processes with this role.
+ * While more of them wait, no write is begun.
+ */
 const MAX_HELD = 20;
 
 /**

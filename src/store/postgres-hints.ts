@@ -1,6 +1,6 @@
 /**
- * Hints between the processes on one database that entries were written, by NOTIFY and LISTEN of
- * Postgres.
+ * A process hints to the other processes on its database that it has written entries, by Postgres's
+ * NOTIFY and LISTEN.
  *
  * Hints use their own connection and are sent after the commit. A NOTIFY inside the commit's
  * transaction would hold a lock of the whole database until the disk and the standbys have

@@ -338,8 +338,8 @@ function collectionIn(key: string): string {
 }
 
 /**
- * The number of a key's advisory lock, as text. Keys with the same number only wait for each other
- * without need.
+ * The number of a key's advisory lock, as text. If two keys have the same number, their commits
+ * wait for each other without need, but are correct.
  */
 function lockOf(schema: string, key: string): string {
   return createHash("sha1").update(`${schema}\0${key}`).digest().readBigInt64BE().toString();

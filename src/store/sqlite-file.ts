@@ -1,10 +1,10 @@
 /**
- * A SQLite file that belongs to Portico: creating it, recognizing it, connecting to it, and
- * explaining failed operations. Each kind of file (FILE_KINDS) has its own mark in the header.
+ * Creates a SQLite file of Portico, recognizes it, connects to it, and explains failed operations.
+ * Each kind of file (FILE_KINDS) has its own mark in the header.
  *
- * The file is created under a temporary name and then linked to its final name. So a file with the
- * final name was complete once. A file that is empty, truncated or of another program is refused,
- * and never taken for a new one.
+ * The file is created under a temporary name and then linked to its final name. So every file with
+ * the final name was complete at some time. A file that is empty, truncated or from another program
+ * is refused, and never taken for a new file.
  */
 
 import { randomUUID } from "node:crypto";
@@ -33,7 +33,8 @@ const MAGIC = "SQLite format 3\0";
 const HEADER_LENGTH = 100;
 
 /**
- * Whether the file exists.
+ * Checks the header of the file.
+ * @returns whether the file exists
  * @throws {StoreError} if it exists, but is not of this kind
  */
 export function readHeader(kind: FileKind, file: string): boolean {
@@ -128,8 +129,8 @@ function checkFormat(kind: FileKind, file: string, format: number): void {
 
 /**
  * Returns a function that throws if the file or its write-ahead log has been deleted or replaced
- * since. Whatever is written to a deleted file is lost when it is closed. Call this while a
- * connection is open, since the connection creates both files.
+ * since `keepsFile` was called. Whatever is written to a deleted file is lost when it is closed.
+ * Call this while a connection is open, since the connection creates both files.
  * @param name the file's name for messages
  */
 export function keepsFile(file: string, name = file): () => void {
@@ -154,8 +155,8 @@ export interface SqliteConnectOptions {
   /** The maximum time for an operation, in milliseconds. */
   readonly timeoutMs: number;
   /**
-   * Statements that run before anything is written. With any, the file is new, and its format is
-   * not checked.
+   * Statements that run before anything is written. If there are any, the file is new, and its
+   * format is not checked.
    */
   readonly setup?: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Waiting for SQLite's write lock while another connection holds it. */
+/** Waits for SQLite's write lock while another connection holds it. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** The time between two attempts, in milliseconds. */

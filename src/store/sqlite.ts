@@ -287,8 +287,8 @@ class SqliteStore implements KeyValueStore {
 
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
-    // One after the other: SQLite writes its log back into the file when a connection closes and no
-    // other one is open.
+    // Closes one connection after the other: SQLite writes its log back into the file when the last
+    // open connection closes.
     await this.#within(this.#queue.inTurn(() => this.#writer.close()));
     await this.#within(this.#reader.close());
   }

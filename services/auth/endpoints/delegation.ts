@@ -36,7 +36,9 @@ interface Acting {
   readonly namespace: string;
   /** Undefined for a call without a token. */
   readonly caller: Caller | undefined;
-  /** Of the caller's token, or of the service's own token if it calls for itself. */
+  /**
+   * SHA-256 of the caller's token, or of the service's own token if the service calls for itself.
+   */
   readonly sha256: string;
 }
 

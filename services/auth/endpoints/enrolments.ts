@@ -77,7 +77,10 @@ function newSecret(name: string): LogEvent[] {
   return name === GATEWAY ? [contextSecretCreated()] : [];
 }
 
-/** A service that cannot join any more must not block gRPC names for others. */
+/**
+ * The event that releases all gRPC names of a service. A service that cannot join any more must not
+ * block names for others.
+ */
 function namesReleased({ grpcNames }: State, service: string): LogEvent[] {
   return grpcNames.of(service).length === 0 ? [] : [{ $case: "grpcNamesReleased", value: { service, names: [] } }];
 }

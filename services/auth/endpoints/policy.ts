@@ -165,7 +165,10 @@ async function listen(
   }
 }
 
-/** Whose assertion keys a guard gets. This process's own guard belongs to a gateway. */
+/**
+ * The enrolment that decides which assertion keys a guard gets. The guard of this process gets a
+ * gateway's keys.
+ */
 function enrolmentOf({ caller, system }: BuiltInContext): string {
   return system ? GATEWAY : (caller?.enrolment ?? "");
 }
@@ -344,7 +347,8 @@ function bytesOf(change: Change): number {
 }
 
 /**
- * In parts, at least one, that each fit into a message. A namespace may be in several.
+ * The state as a snapshot of one or more parts, each small enough for a message. A namespace may be
+ * in several parts.
  * @param service whose rules alone are sent; empty for all rules
  */
 function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {

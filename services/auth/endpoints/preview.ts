@@ -1,8 +1,8 @@
 /**
  * Previews a change to the rules: for which callers and resources the status of a call would
  * change. Both decisions come from `RuleSet`, as at every gateway. A rule affects only resources
- * that its pattern covers and callers that have its scope, so only these are decided. Accounts are
- * one kind of caller if they have the same scopes among those that rules name.
+ * that its pattern covers and callers that have its scope, so only these are decided. Only scopes
+ * that rules name count: all accounts with the same ones are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/decide/rules.js";

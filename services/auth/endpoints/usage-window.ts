@@ -147,7 +147,10 @@ export class UsageWindow {
     }
   }
 
-  /** By now each hour that is over has a row, so rows of minutes only serve lists by minute. */
+  /**
+   * Deletes old rows. Each hour that is over has a row by now, so rows of minutes only serve lists
+   * by minute.
+   */
   async #forget(rows: readonly Row[]): Promise<void> {
     const now = this.#options.clock();
     const kept = { minute: MINUTES_KEPT, hour: HOURS_KEPT };
@@ -189,7 +192,10 @@ export class UsageWindow {
     return slices;
   }
 
-  /** Another authority may have deleted the row. A damaged row must not hide the other rows. */
+  /**
+   * The tallies of a row. Empty for a row that another authority has deleted, and for a damaged
+   * row, which must not hide the other rows.
+   */
   #decode(key: string, text: string | undefined): Tally[] {
     if (text === undefined) return [];
     try {
@@ -226,7 +232,8 @@ export class Count {
   clientErrors = 0;
   serverErrors = 0;
   /**
-   * Number of calls by duration: for each of BOUNDS, those within it and above the bound before.
+   * Number of calls by duration. For each of BOUNDS: the calls that took at most this time, and
+   * longer than the bound before it.
    */
   readonly byTime: number[] = BOUNDS.map(() => 0);
 
@@ -250,7 +257,10 @@ export class Count {
     };
   }
 
-  /** In milliseconds, by linear interpolation like Prometheus's histogram_quantile(). */
+  /**
+   * The time within which this share of the calls ended, in milliseconds, by linear interpolation
+   * like Prometheus's histogram_quantile().
+   */
   #quantile(share: number): number {
     let left = share * this.total;
     if (left === 0) return 0;

@@ -81,9 +81,9 @@ interface Failures {
 }
 
 /**
- * Throttles the guessing of passwords. After five failures for an account from an address, each
- * further failure doubles the wait before the next attempt, from one second to 15 minutes. A
- * success resets the count.
+ * Throttles the guessing of passwords. After five failures for an account from a client's network
+ * (see `networkOf`), each further failure doubles the wait before the next attempt, from one second
+ * to 15 minutes. A success resets the count.
  */
 export class Slowdown {
   /** The entry with the oldest failure first. */

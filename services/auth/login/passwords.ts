@@ -22,11 +22,11 @@ const MAX_WAITING_OF_A_CLIENT = 4;
 const MIN_LENGTH = 12;
 const MAX_LENGTH = 128;
 /**
- * In UTF-16 code units, at most two per character. Without a limit, Unicode normalization could
- * take quadratic time.
+ * Maximum length in UTF-16 code units: a character has at most two. Without a limit, Unicode
+ * normalization could take quadratic time.
  */
 const MAX_UNITS = 2 * MAX_LENGTH;
-/** Without characters that are easily confused: 0 o, 1 l i. */
+/** The characters of random passwords. Omits the ones that are easily confused: 0 o, 1 l i. */
 const TYPEABLE = "abcdefghjkmnpqrstuvwxyz23456789";
 
 /** 20 random characters of 31, so 99 bits, in groups: `k7mfq-x2nrt-8hdwc-v3pgy`. */

@@ -1,11 +1,13 @@
 /**
- * The caller assertions that a guard caches. A gateway's guard signs them, a service's guard
- * verifies them. A call with a cached assertion needs only one lookup in a map on either side.
+ * The caller assertions that a guard caches. A gateway's guard signs assertions, and a service's
+ * guard verifies them. For a call with a cached assertion, each guard needs only one lookup in a
+ * map.
  *
- * An assertion expires with the lease in which it was signed, by the authority's time. The
- * authority waits as long for a gateway that it cannot reach. So an assertion is cached only if its
- * caller calls several times in a lease. Otherwise the assertion would hardly be used again, and
- * objects that live for seconds are the most expensive ones for the garbage collector.
+ * An assertion expires with the lease in which it was signed, by the authority's time. Until that
+ * lease has expired, the authority also waits for a gateway that it cannot reach. An assertion is
+ * cached only if its caller calls several times in a lease. Otherwise the assertion would hardly be
+ * used again, and objects that live for seconds are the most expensive ones for the garbage
+ * collector.
  */
 
 import type { Admission, Guarded, SignedAssertion } from "../../call/admission.js";
@@ -34,8 +36,8 @@ const MIN_CALLS = 8;
 /** Number of recent assertions that are cached because their calls may still be running. */
 const MAX_LATEST = 64;
 /**
- * Bytes of a signed assertion without its text, and of a verified one with its caller but without
- * its text.
+ * Bytes of a signed assertion without its text. Bytes of a verified assertion with its caller, but
+ * without its text.
  */
 const SIGNED_BYTES = 400;
 const VERIFIED_BYTES = 800;
@@ -47,8 +49,8 @@ interface Signed {
   /** Version of the AssertionKeys. */
   readonly version: number;
   /**
-   * The end of the lease in which it was signed, and from when it is signed again for a later end,
-   * in milliseconds of `performance.now()`.
+   * `end`: when the lease ends in which it was signed. `renewal`: from when on it is signed again,
+   * with the end of the current lease. Both in milliseconds of `performance.now()`.
    */
   readonly end: number;
   readonly renewal: number;
@@ -89,7 +91,7 @@ export class AssertionCache {
     this.#callers = callers;
   }
 
-  /** The caller assertion that a service is sent with a call that this guard has admitted. */
+  /** The caller assertion to send to a service with a call that this guard has admitted. */
   assertionOf(admission: Admission): SignedAssertion {
     return new LazyAssertion(this, admission, this.#policy.lease.end, this.#policy.revision);
   }

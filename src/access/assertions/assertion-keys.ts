@@ -90,5 +90,8 @@ export class AssertionKeys {
   }
 }
 
-/** Callers cannot choose the names of called services; this is for services that come and go. */
+/**
+ * The maximum number of derived keys that are cached. Callers cannot make up names of services, so
+ * only services that come and go can reach it.
+ */
 const MAX_DERIVED = 10_000;

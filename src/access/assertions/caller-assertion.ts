@@ -13,11 +13,11 @@ import type { AssertionKey } from "./assertion-keys.js";
 import { hmacSha256 } from "./hmac.js";
 
 /**
- * Length in base64url of a signature: the first 16 bytes of an HMAC-SHA256 (RFC 2104 §5 demands at
- * least half of it).
+ * Length in base64url of a signature: the first 16 of the 32 bytes of an HMAC-SHA256 (RFC 2104 §5
+ * demands at least half of them).
  */
 const MAC_LENGTH = 22;
-/** An assertion has a caller with all its scopes and limits. */
+/** Maximum length of an assertion. It contains all scopes of its caller. */
 const MAX_LENGTH = 64 * 1024;
 
 /** @param delegationToken the key of delegation tokens */
@@ -36,7 +36,8 @@ export function verifyAssertion(text: string, key: AssertionKey): CallContext | 
 
 /**
  * The content of an assertion; undefined unless a gateway or an authority made its delegation
- * token. @param delegationToken the key of delegation tokens
+ * token.
+ * @param delegationToken the key of delegation tokens
  */
 export function verifyDelegationToken(text: string, delegationToken: Uint8Array): CallContext | undefined {
   const [payload, mac] = text.split(".", 2);
@@ -62,8 +63,8 @@ export function macOf(text: string): string {
 }
 
 /**
- * By character code of a base64url digit: the digit with its last four bits set to 0. 16 bytes end
- * within a digit.
+ * By character code of a base64url digit: the digit with its last four bits set to 0. A signature
+ * has 128 bits, so its last digit has only two of them.
  */
 const LAST: string[] = [];
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

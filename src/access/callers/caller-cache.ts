@@ -163,8 +163,8 @@ export class CallerCache {
   }
 
   /**
-   * Whether nothing about a caller has changed since it was last confirmed. False also if that is
-   * not remembered.
+   * Whether nothing about a caller has changed since it was last confirmed. Also false if the
+   * changes since then are no longer remembered.
    */
   isCurrent(caller: KnownCaller): boolean {
     return this.#changes.confirm(caller);

@@ -10,8 +10,8 @@
 import type { KnownCaller } from "./known-caller.js";
 
 /**
- * Maximum number of tokens, accounts and namespaces whose changes are remembered; the newest half
- * of them always are.
+ * Maximum number of tokens, accounts and namespaces whose changes are remembered. At least the
+ * newest half of this number is remembered.
  */
 const MAX_REMEMBERED = 40_000;
 

@@ -24,7 +24,7 @@ const MAX_PASSED = 16;
 
 export interface CallerTableLimits {
   readonly callers: number;
-  /** Maximum of `bytesOf` and `bytesOfPermissions` for all callers: an estimate. */
+  /** Maximum estimated size of all callers: the sum of `bytesOf` and `bytesOfPermissions`. */
   readonly bytes: number;
 }
 
@@ -40,7 +40,10 @@ export class CallerTable {
   readonly #limits: CallerTableLimits;
   readonly #callers = new Map<string, KnownCaller>();
   readonly #permissions = new Map<string, SharedPermissions>();
-  /** Passes the callers in the order in which they were added or passed over. */
+  /**
+   * The hand of the clock algorithm. It visits the callers in the order in which they were added or
+   * passed over.
+   */
   #hand = this.#callers.entries();
 
   constructor(limits: CallerTableLimits) {

@@ -37,8 +37,8 @@ export class KnownCaller implements Caller, Permissions {
   /** Whether it was used again since it was cached, or since an eviction passed it over. */
   used = false;
   /**
-   * When the last assertion was signed for it (AssertionCache), in milliseconds of
-   * `performance.now()`, and whether one was ever cached.
+   * `signedAt`: when the last assertion was signed for it (AssertionCache), in milliseconds of
+   * `performance.now()`. `isSignedKept`: whether an assertion for it was ever cached.
    */
   signedAt = Number.NEGATIVE_INFINITY;
   isSignedKept = false;

@@ -13,7 +13,8 @@
  *     (services/auth/log/leases/leases.ts). So a restriction must be made by Changes.make, and
  *     must not be usable before that resolves.
  *
- * A restriction needs no kind if it can be expressed by leaving data out.
+ * A restriction needs no kind if the authority can express it by leaving out data that grants
+ * something.
  */
 
 /** API keys that are limited to resources. */

@@ -5,10 +5,10 @@
  * a decision does not depend on the number of rules that do not match. Each level finds a literal
  * in a map. For the patterns that end in `*` it has one map for each length. The leaves that match
  * a resource are remembered, by the resource's object, until a rule changes (each endpoint has one
- * such object). Adding or deleting a rule changes the tree in place; nothing is compiled again.
- * A pattern with a single rule, the usual case, stores the rule itself and no leaf: each collection
- * of the young generation visits every page of the heap, so a larger heap makes every call slower
- * (docs/performance.md, "Memory").
+ * such object). Adding or deleting a rule changes the tree in place; nothing is compiled again. A
+ * pattern with a single rule, the usual case, stores the rule itself and no leaf, to save memory.
+ * Each garbage collection of the young generation visits every page of the heap, so a larger heap
+ * makes every call slower (docs/performance.md, "Memory").
  *
  * Of the matching rules, the one with the highest priority decides. At equal priority DENIED beats
  * GRANTED. So a decision needs only two numbers: the highest granted and the highest denied
@@ -332,8 +332,8 @@ class Leaf {
   }
 
   /**
-   * The rules that apply to a caller. An account may have a scope twice, or a scope named `*`:
-   * hence the set.
+   * The rules that apply to a caller. The set removes duplicates, because an account may have a
+   * scope twice, or a scope named `*`.
    */
   rulesFor(scopes: readonly string[] | undefined): Rule[] {
     const held = new Set(scopes === undefined ? [PUBLIC] : [PUBLIC, LOGGED_IN, ...scopes]);

@@ -1,4 +1,4 @@
-/** How a guard reaches the authority: in its own process, or in another. */
+/** Where a guard finds the authority: in its own process, or in another one. */
 import type { Logger } from "pino";
 import type { Metadata } from "../../call/metadata.js";
 import type { CallStart, Channel } from "../../rpc/channel.js";

@@ -5,8 +5,8 @@
  * It is measured by the monotonic clock, because that clock cannot be set. It also ends by the wall
  * clock, because the monotonic clock stops while the computer is suspended. If the wall clock is
  * earlier than when the ping was sent, it was set back and no longer shows how long the computer
- * was suspended. The lease has then ended, too. A lease that was once found to have ended stays so
- * until it is extended, whatever a clock says later.
+ * was suspended. The lease has then ended, too. Once the lease was found to have ended, it stays
+ * ended until it is extended, whatever a clock says later.
  *
  * Pings extend it. Each ping asks the authority for its newest revision. The pong counts as soon as
  * that revision is applied. It then extends the lease from the moment at which the ping was sent.
@@ -100,9 +100,9 @@ export class Lease {
   }
 
   /**
-   * The second timer starts only when the first one has fired, and counts from that moment. So if
-   * the process was stopped or suspended for longer than both, a pong that has already arrived is
-   * read before the second timer fires.
+   * The timer of `onLostForLong` starts only when the timer of the lease (`#watch`) has fired, and
+   * counts from that moment. So if the process was stopped or suspended for longer than both times,
+   * a pong that has already arrived is read before the second timer fires.
    */
   #lose(time: number): void {
     this.#running = false;
@@ -223,7 +223,9 @@ export class Pings {
     this.#pongs.push({ ...ping, pong });
   }
 
-  /** The pongs that count once `applied` is applied. Each is returned once. */
+  /**
+   * The pongs that count once the revision `applied` is applied. Each pong is returned only once.
+   */
   takePongs(applied: bigint | undefined): AnsweredPing[] {
     if (applied === undefined || this.#pongs.length === 0) return [];
     const counting = this.#pongs.filter(({ pong }) => pong.revision <= applied);

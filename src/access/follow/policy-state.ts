@@ -35,7 +35,7 @@ export class PolicyState {
 
   /**
    * The applied revision; undefined until a snapshot has arrived, and after an error until the next
-   * one has.
+   * snapshot has.
    */
   get revision(): bigint | undefined {
     return this.#revision;

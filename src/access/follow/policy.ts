@@ -111,8 +111,8 @@ export class Policy implements FollowedGuard {
   }
 
   /**
-   * The authority's clock at a moment of `performance.now()`, in milliseconds since 1970. It may be
-   * late, never early.
+   * The authority's time at a moment of `performance.now()`, in milliseconds since 1970. The result
+   * may be a little after the true time, but never before it.
    */
   timeAt(monotonic: number): number {
     return monotonic + this.#clockLead;

@@ -2,14 +2,15 @@
  * Chooses the authority that a guard follows. All authorities are equal. The guard follows one
  * stream: it decides by the state and the lease of that stream. When the stream ends, or its
  * authority does not respond or is about to stop, the guard opens a second stream, the candidate,
- * to another authority. It follows the candidate as soon as that has a lease, and a state no older
- * than the guard's. Until then the guard continues with what it has. A running lease is long enough
- * to change the authority without refusing a call.
+ * to another authority. It follows the candidate as soon as the candidate has a lease, and a state
+ * that is not older than the guard's. Until then the guard continues with what it has. A running
+ * lease is long enough to change the authority without refusing a call.
  *
  * The authorities wait for guards (services/auth/log/leases/leases.ts). For that they rely on these
  * rules:
  *  1. The state and the lease of a candidate are not used before the candidate is followed. Then
- *     they replace the guard's at once, even if the guard's lease would have run longer.
+ *     they replace the guard's state and lease at once, even if the guard's lease would have run
+ *     longer.
  *  2. A candidate with an older revision than the guard has applied is not followed. A pong with
  *     an older revision than was applied when its ping was sent extends no lease. Such an
  *     authority lags, or its database was restored to an older state. An older revision is

@@ -10,9 +10,9 @@
  * acknowledged only when that is done. A stream whose caller cannot be looked up in time is
  * refused.
  *
- * No message passes while no lease runs, or while the caller is looked up: the authority may then
- * acknowledge a change by which the stream was not yet authorized. A stream with a message to pass
- * waits until it is notified.
+ * No message passes while no lease runs, or while the caller is looked up. In that time the
+ * authority may report a change as made by which the stream is not yet authorized. A stream with a
+ * message to pass waits until it is notified.
  */
 import { type Admission, type FollowedStream, refusal, type StreamListener } from "../../call/admission.js";
 import type { Caller } from "../../call/caller.js";
@@ -20,7 +20,9 @@ import { type CallerCache, LOOKUP_TIME } from "../callers/caller-cache.js";
 import type { ChangedCallers } from "../callers/caller-changes.js";
 import { KnownCaller } from "../callers/known-caller.js";
 
-/** Maximum number of callers that are looked up at the same time: as many as one message has. */
+/**
+ * Maximum number of callers that are looked up at the same time: as many as one message can have.
+ */
 const LOOKUPS = 1_000;
 /** The longest time that a timer of Node can have, in milliseconds. */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -58,7 +60,7 @@ class OpenStream implements FollowedStream {
   }
 }
 
-/** What open streams are authorized by. */
+/** What the guard gives its open streams to authorize them. */
 export interface OpenStreamsOptions {
   readonly callers: CallerCache;
   /** The authority's clock, in milliseconds since 1970. */
@@ -150,7 +152,7 @@ export class OpenStreams {
   async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadlineMonotonicMs: number): Promise<void> {
     const { callers } = this.#options;
     try {
-      // If the caller changes meanwhile, the same streams are renewed once more.
+      // If the caller changes meanwhile, `reauthorize` renews the same streams again.
       const caller = await callers.ask(hashBytes, deadlineMonotonicMs);
       for (const stream of streams) {
         stream.lookups--;

@@ -2,10 +2,7 @@
 import type { Buffer } from "node:buffer";
 import { BACKSLASH, LOWER_U } from "../bytes.js";
 
-/**
- * What `decodeEscapes` returns instead of a position for an invalid escape, or for half of a
- * surrogate pair.
- */
+/** Error codes of `decodeEscapes`: for an invalid escape, and for half of a surrogate pair. */
 const BAD_ESCAPE = -1;
 export const LONE_SURROGATE = -2;
 

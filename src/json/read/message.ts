@@ -1,7 +1,7 @@
 /**
  * Reads the JSON object of a message. Most writers keep the order of the fields. So the reader
- * first compares a member's name with the field after the last one, and looks the name up only when
- * they differ.
+ * first compares a member's name with the name of the field that follows the last member's field.
+ * Only when they differ does it look the name up.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";

@@ -349,7 +349,7 @@ export class Scanner {
     this.#isUtf8 = true;
   }
 
-  /** Skips a value of any kind, searching only its end. The value is validated when it is read. */
+  /** Skips a value: finds only its end. The value is validated later, when it is read. */
   skip(): void {
     const { src, end } = this;
     let open = 0;

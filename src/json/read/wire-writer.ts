@@ -17,8 +17,8 @@ import { hashOfBytes, KeySet, type Keys } from "../sets.js";
 import { FIXED32, FIXED64, LENGTH } from "../types.js";
 
 /**
- * Size of the blocks in bytes, and the maximum size of the JSON of a message that shares a block. A
- * message that is stored keeps its whole block in memory.
+ * Size of the blocks in bytes, and the maximum size of the JSON of a message that shares a block.
+ * If code stores one message of a block, the whole block stays in memory.
  */
 const SHORT_BLOCK = 16 * 1024;
 const MAX_SHORT = 2 * 1024;
@@ -127,7 +127,7 @@ export class WireWriter implements Keys {
   #grow(size: number): void {
     this.#checkSize();
     const length = Math.min(this.bytes.length * 1.5, this.#start + this.#limit + SLACK);
-    // Callers have offsets into the block, so the bytes before the message are copied too.
+    // Callers have offsets into the block, so the message keeps its place in the larger one.
     const larger = Buffer.allocUnsafeSlow(Math.max(length, this.pos + size + SLACK) | 0);
     larger.set(this.bytes.subarray(this.#start, this.pos), this.#start);
     this.#use(larger, this.pos);
@@ -145,7 +145,8 @@ export class WireWriter implements Keys {
   }
 
   /**
-   * No encoded key is a prefix of another key, so it is enough to compare the bytes of the new one.
+   * Whether two keys are the same. No encoded key is a prefix of another key, so it is enough to
+   * compare as many bytes as the new key has.
    */
   same(start: number, other: number): boolean {
     for (let at = 0; at < this.#keyLength; at++) if (this.bytes[start + at] !== this.bytes[other + at]) return false;

@@ -1,7 +1,7 @@
 /**
- * Finds the fields of a message. They may come in any order and more than once. Of a singular field
- * the last occurrence counts, but the occurrences of a message field are merged. Of a oneof the
- * last member counts. Of a list or map all occurrences count.
+ * Finds the fields of a message. They may come in any order and more than once. For a singular
+ * field the last occurrence counts, but the occurrences of a message field are merged. For a oneof
+ * the last member counts. For a list or map all occurrences count.
  *
  * In nearly every message the occurrences of a field follow each other. If they do not, the fields
  * are first put in order (`regrouped`). So writers see one run for each field, and none searches

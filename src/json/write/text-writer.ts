@@ -30,7 +30,7 @@ import { PlainRuns } from "./plain-runs.js";
 const BLOCK = 64 * 1024;
 /** A longer text, or one that is not ASCII, is returned as bytes (docs/performance.md, "JSON"). */
 const MAX_STRING = 16 * 1024;
-/** A string of this length is written in chunks. Native code writes those without escapes. */
+/** A string of this length is written in chunks. Native code writes chunks without escapes. */
 const LONG = 1_536;
 /** Maximum bytes of a chunk with escapes. */
 const CHUNK = 4 * 1024;

@@ -64,7 +64,7 @@ export class GrpcChannel implements Channel {
       "grpc.use_local_subchannel_pool": 1,
       "grpc.service_config_disable_resolution": 1,
       "grpc.enable_channelz": 0,
-      // Whatever the address, the certificate must be for the name.
+      // The certificate must be for the name, even when the connection goes to a given IP address.
       ...(where === named ? {} : { "grpc.default_authority": named }),
       ...(where === named || "path" in target ? {} : { "grpc.ssl_target_name_override": target.host }),
     });

@@ -72,8 +72,8 @@ const HTTP_STATUS = /^Received HTTP status code (\d+)$/;
 const RESET = /^Received RST_STREAM with code (\d+)/;
 
 /**
- * The details that grpc-js writes for resets without naming the error code, with their HTTP/2 error
- * codes.
+ * The HTTP/2 error codes of resets for which grpc-js writes a text without the error code, by that
+ * text.
  */
 const RESETS: ReadonlyMap<string, number> = new Map([
   ["Call cancelled", ErrorCode.CANCEL],

@@ -1,7 +1,7 @@
 /**
  * Serves a dispatcher over @grpc/grpc-js. Every endpoint is registered there as a stream of bytes.
- * An interceptor takes each call over before grpc-js creates a Node stream for it. So only the
- * library's protocol code is used, and each message is asked for and responded to directly.
+ * An interceptor takes each call over before grpc-js creates a Node stream for it. So Portico uses
+ * only the library's protocol code, and asks for each message itself.
  *
  * The requests that endpoints hold and the responses that wait are reserved in the memory budget. A
  * message that has arrived only in part is not, because grpc-js does not show it.
@@ -115,7 +115,7 @@ class Connections {
         resolve();
       }, drainMs);
     });
-    // grpc-js waits forever for a connection that fails at that moment.
+    // `tryShutdown` waits forever for a connection that fails during the shutdown.
     await Promise.race([new Promise((resolve) => this.#server.tryShutdown(resolve)), forced]);
     await closed;
     clearTimeout(force);
@@ -190,8 +190,8 @@ function serveCall(
 }
 
 /**
- * Bytes of a header list (RFC 9113, section 6.5.2), binary values before base64. grpc-js has no
- * limit.
+ * Bytes of a header list (RFC 9113, section 6.5.2). Binary values count with their size before
+ * base64. grpc-js itself has no limit.
  */
 function sizeOf(metadata: Metadata): number {
   return metadata.reduce((size, [name, value]) => size + name.length + value.length + 32, 0);

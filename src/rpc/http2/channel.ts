@@ -5,10 +5,10 @@
  * fail at once, so a balancer can choose another instance. A balancer that has no other instance
  * ends the pause (`connectSoon`).
  *
- * When the server ends a connection with GOAWAY, a new connection replaces it, and new calls wait
- * for that. The old one closes after its last call. The channel opens the new one at once if calls
- * were open, and otherwise for the next call. So a server that closes idle connections is not asked
- * for new ones.
+ * When the server ends a connection with GOAWAY, new calls wait for a new connection, and the old
+ * one closes after its last call. The channel opens the new connection at once if calls were open,
+ * and otherwise for the next call. So a server that closes idle connections is not asked for new
+ * ones.
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
@@ -33,8 +33,8 @@ interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
   /** The memory budget of this process. Default: a budget for this channel only. */
   readonly budget?: MemoryBudget | undefined;
   /**
-   * With it the channel speaks TLS. If it has a certificate of its own, TLS is mutual. `servername`
-   * is the certified name, if that is not the host.
+   * If set, the channel speaks TLS. If it contains a client certificate, TLS is mutual.
+   * `servername` is the name in the server's certificate, if that is not the host.
    */
   readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
 }
@@ -55,8 +55,8 @@ const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
 const READ_SIZE = 64 * 1024;
 
 /**
- * The read buffer of all plain connections: node:net delivers the bytes of one before it reads
- * another.
+ * The read buffer of all connections without TLS: node:net delivers the bytes of one connection
+ * before it reads from another one.
  */
 const sharedRead = Buffer.allocUnsafeSlow(READ_SIZE);
 
@@ -199,13 +199,12 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   /**
    * Opens a socket that always reads into the same memory. By default Node allocates 64 KiB for
-   * each read, which would be most of all garbage. So the bytes of a "data" event are valid only
-   * while it is handled.
+   * each read: most of the garbage that the process would make. So the bytes of a "data" event are
+   * valid only while it is handled.
    */
   #openSocket(): Socket {
     const { tls } = this.#options;
-    // With TLS, a write may cause another read while the bytes of the previous one are still in
-    // use.
+    // With TLS, a write may cause another read while the bytes of the previous read are still used.
     const read = tls === undefined ? sharedRead : Buffer.allocUnsafeSlow(READ_SIZE);
     const socketAddress = this.#socketAddress();
     const onRead = (size: number): boolean => socket.emit("data", read.subarray(0, size));
@@ -215,7 +214,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
   }
 
   /**
-   * Node's options for the address. Whatever the IP address, the certificate must be for the name.
+   * Node's options for the address. The certificate must be for the name, even when `ip` is set.
    */
   #socketAddress(): { path: string } | { host: string; port: number; servername?: string } {
     const { ip } = this.#options;

@@ -243,7 +243,7 @@ export class ClientCall extends MessageStream implements OutgoingCall, Expiring 
     else this.#finish({ ...toStatus(error), protocolError: true });
   }
 
-  /** These bytes are already reserved by the stream on which they arrived. */
+  /** Always 0: the stream on which a message arrived has reserved its bytes already. */
   protected override get unsentReserved(): number {
     return 0;
   }

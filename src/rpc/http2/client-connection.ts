@@ -38,8 +38,8 @@ export interface ClientConnectionOptions {
 
 /**
  * The maximum number of PINGs without HEADERS or DATA from the server between them. grpc-go and
- * gRPC's C core close a connection at the third (ENHANCE_YOUR_CALM, too_many_pings; gRFC A8). So a
- * handler that is silent for longer is not tested any more.
+ * gRPC's C core close a connection at the third (ENHANCE_YOUR_CALM, too_many_pings; gRFC A8). So
+ * while a handler stays silent for longer, its connection is not tested any more.
  */
 const MAX_PINGS = 2;
 

@@ -1,6 +1,6 @@
 /**
- * gRPC's use of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names with rules
- * of their own, the head of a request, metadata, and the status in trailers.
+ * gRPC's use of header lists (PROTOCOL-HTTP2.md, "Requests" and "Responses"): the names that have
+ * special rules, the head of a request, metadata, and the status in trailers.
  */
 
 import { CLIENT_ADDRESS, isBinaryName, type Metadata, NO_METADATA, parseTimeout } from "../../call/metadata.js";
@@ -79,7 +79,7 @@ function kindToSend(name: string): number {
   return kind;
 }
 
-/** Bytes of metadata in a header list. In a header block it never takes more. */
+/** Bytes of metadata in a header list. In a header block the metadata never takes more. */
 export function sizeOfMetadata(metadata: Metadata): number {
   let size = 0;
   for (const [name, value] of metadata) {
@@ -98,7 +98,7 @@ function base64(bytes: Uint8Array): string {
   return asBuffer(bytes).toString("base64").replace(/=+$/, "");
 }
 
-/** Maximum values of `-bin` metadata in a list. */
+/** Maximum number of `-bin` values in the metadata of a list. */
 export const MAX_BINARY_VALUES = 256;
 /**
  * Memory overhead of each such value in bytes: about the size of a Buffer and of the entry that

@@ -54,7 +54,7 @@ export function writeMessage(
   if (end > PREFIX_SIZE) output.append(message, Math.max(from - PREFIX_SIZE, 0), end - PREFIX_SIZE);
 }
 
-/** Decides whether this number of further bytes may be held in memory. */
+/** Asked before more memory is used for received bytes. */
 export interface MemoryHolder {
   tryReserve(bytes: number): boolean;
 }

@@ -1,7 +1,7 @@
 /**
- * The stream of a request that is not gRPC. It responds with an HTTP status and a text, after the
- * complete request has arrived. So a request that breaks the HTTP/2 protocol is reset for that
- * reason.
+ * The stream of a request that is not gRPC. It responds with an HTTP status and a text, but only
+ * after the complete request has arrived. If the request breaks the HTTP/2 protocol before that,
+ * the stream is reset with the protocol's error code.
  */
 import { ErrorCode } from "../../http2/errors.js";
 import { type ContentLength, Stream } from "../../http2/stream.js";

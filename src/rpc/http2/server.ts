@@ -11,7 +11,8 @@ import { GrpcServerConnection } from "./server-connection.js";
 
 interface Http2ServerOptions extends ServerOptions {
   /**
-   * Default: MAX_CONNECTION_AGE_MS. It is varied by a tenth, so connections do not all end at once.
+   * The age at which a connection is drained, in milliseconds, varied by a tenth. Default:
+   * MAX_CONNECTION_AGE_MS.
    */
   readonly maxConnectionAge?: number | undefined;
 }

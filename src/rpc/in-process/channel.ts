@@ -49,8 +49,8 @@ export class InProcessChannel implements Channel {
 }
 
 /**
- * The caller's end. Each method calls `enter` and `leave`, so that no event reaches the caller in
- * between.
+ * The caller's end. Each method begins with `enter` and ends with `leave`. Between them no event
+ * reaches the caller.
  */
 class CallerEnd implements OutgoingCall {
   readonly #reply: ReplyEnd;

@@ -2,7 +2,7 @@
 import type { Logger } from "pino";
 import type { AuditTrail } from "./audit-trail.js";
 
-/** How often, in milliseconds. */
+/** How often the keeper runs, in milliseconds. */
 const INTERVAL_MS = 10 * 60_000;
 
 /** How long the audit trail is stored, and its maximum size. */

@@ -116,7 +116,10 @@ export function prefixOf(trail: string): string {
   return `${RECORDS}${trail}/`;
 }
 
-/** A key between the earlier revisions of the trail and this one; without a revision, after all. */
+/**
+ * A key after the records of earlier revisions of the trail and before the records of this one.
+ * Without a revision, a key after all records.
+ */
 export function keyBefore(trail: string, revision?: bigint): string {
   return prefixOf(trail) + (revision === undefined ? LAST : keyOf(Number(revision)));
 }

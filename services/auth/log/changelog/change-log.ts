@@ -36,7 +36,10 @@ const BATCH = 256;
 export const MIN_SNAPSHOT_INTERVAL = 1_000;
 /** Maximum number of entries between two snapshots: limits what a start must replay. */
 export const MAX_SNAPSHOT_INTERVAL = 50_000;
-/** Between these limits, a snapshot is due when the entries since have this part of its length. */
+/**
+ * Between these limits, the next snapshot is due when the entries since the last one have this
+ * share of its length.
+ */
 const SNAPSHOT_SHARE = 0.5;
 /** Delay before the next attempt if another authority is writing a snapshot, in milliseconds. */
 const RETRY = 5_000;
@@ -219,8 +222,8 @@ export class ChangeLog {
 
   async #commitFirst(writes: readonly StoredWrite[]): Promise<boolean> {
     if (!(await this.#entries.commit(writes))) return false;
-    // There is no entry before the first one to check. If snapshots exist, it was already written
-    // and deleted.
+    // No entry comes before the first one, so there is none to check. If snapshots exist, the first
+    // entry was written and deleted long ago.
     if ((await this.#snapshots.revisions()).length === 0) return true;
     await this.#entries.commit(writes.map(({ key }) => ({ kind: "delete", key })));
     return false;

@@ -1,7 +1,7 @@
 /**
- * Makes changes for the endpoints, and resolves when they are in force at every guard. A call may
- * wait between its admission and its change, for a password to be hashed or for other changes. So
- * the caller's permissions are checked again together with the change.
+ * Makes changes for the endpoints. A change that affects decisions resolves when it is in force at
+ * every guard. A call may wait between its admission and its change, for a password to be hashed or
+ * for other changes. So the caller's permissions are checked again together with the change.
  */
 
 import type { KnownCaller } from "../../../../src/access/callers/known-caller.js";
@@ -67,7 +67,7 @@ export class Changes {
 
   /**
    * Must be called before a change that creates a restriction (src/access/decide/restrictions.ts).
-   * @param what is created, for the message
+   * @param what the thing that is created, for the message
    * @throws {StatusError} FAILED_PRECONDITION while a guard with a lease does not understand
    *   restrictions of the kind.
    */
@@ -102,7 +102,10 @@ export class Changes {
   }
 }
 
-/** @throws {StatusError} unless the token is still valid, and an administrator still is one. */
+/**
+ * @throws {StatusError} unless the token is still valid, and a caller that was an administrator
+ * still is one.
+ */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
   const current = state.callerOf(Buffer.from(caller.sha256, "hex"), now);
   if (current === undefined) {

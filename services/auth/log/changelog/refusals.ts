@@ -1,7 +1,7 @@
 /**
  * Changes that the authority refuses because of its store or its clock, although the changes are
- * valid. The response says only that, without names of files and servers. The operator finds the
- * rest in the log, in `/readyz` and in the metrics.
+ * valid. The response names only the kind of problem, no files and no servers. The operator finds
+ * the rest in the log, in `/readyz` and in the metrics.
  */
 
 import type { Logger } from "pino";

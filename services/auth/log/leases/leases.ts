@@ -2,8 +2,8 @@
  * The leases of the guards that follow this authority: which guards may still decide by an old
  * revision. A pong lets a guard decide for the time of one lease after its ping. So a change is in
  * force everywhere once each guard has applied its revision, or the lease of the guard's last pong
- * before the change has ended. A guard whose stream broke counts until then. A guard that closed
- * its side first does not count: it decides nothing more.
+ * before the change has ended. A guard whose stream broke counts until that lease has ended. A
+ * guard that closed its side first does not count: it decides nothing more.
  *
  * The guard measures the lease from when it sent the ping. The authority measures it from when it
  * made the pong, which is later. The span adds a margin for clocks that run at different rates.

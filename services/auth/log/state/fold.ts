@@ -29,7 +29,7 @@ type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
 interface Effect {
   readonly changes?: Change[];
   readonly record?: readonly [action: string, subject: string];
-  /** If the audit record has another namespace, actor and origin than the entry. */
+  /** Set if the audit record has another namespace, actor and origin than the entry. */
   readonly recordOf?: {
     readonly namespace: string;
     readonly actor: string;

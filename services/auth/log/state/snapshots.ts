@@ -27,7 +27,10 @@ import { type Collection, type KeyValue, writesTo } from "../../../../src/store/
 
 import { checksum, keyOf, seal, unseal } from "../changelog/row.js";
 
-/** The newest format that this version reads, and the one it writes. Rows without one have 1. */
+/**
+ * The newest format that this version reads, and the one it writes. Rows without a format have the
+ * format 1.
+ */
 const FORMAT = 1;
 const WRITING = "writing";
 const BEGUN = "begun";

@@ -11,8 +11,8 @@
  *    the last reading, it is not trusted. Time then runs without it, and changes are refused,
  *    because their entries could get a wrong time. This ends by itself once the wall clock is right
  *    again.
- *  - At a start, a wall clock that is ahead is trusted by any amount: the authority may have been
- *    off that long.
+ *  - At a start, a wall clock that is ahead is trusted, however far it is ahead: the authority may
+ *    have been off for that long.
  *
  * Other clocks to compare with are the database's clock and the clocks of other authorities on it.
  * If the wall clock is ahead of each of them by more than ten seconds, the newest of them is used
@@ -87,7 +87,7 @@ export interface ClockStart {
 export class AuthorityClock {
   readonly #clocks: Clocks;
   readonly #log: Logger;
-  /** At the last reading. */
+  /** The authority's time and `elapsed` at the last reading. */
   #time: number;
   #elapsed: number;
   /** Other clocks, each as its difference to `elapsed`. */
@@ -96,7 +96,7 @@ export class AuthorityClock {
   #isStarted = false;
   /** The wall clock while another clock is used instead, and how far it is ahead of that clock. */
   #unused: { readonly wall: number; readonly ahead: number } | undefined;
-  /** The clock's value while it is not trusted. */
+  /** The wall clock's time while it is not trusted. */
   #disbelieved: number | undefined;
   #behind = false;
 
