@@ -206,7 +206,7 @@ export class Pings {
     if (this.#unanswered.size + this.#pongs.length >= MAX_UNANSWERED) {
       // The authority responds only when the revision of its last pong has been acknowledged.
       if (!isAcknowledged()) return;
-      log.warn("the authority does not respond pings, or not with what it has sent");
+      log.warn("the authority does not respond to pings, or not with what it has sent");
       cancel();
       return;
     }
