@@ -297,7 +297,7 @@ function keyOf(id: string, { address, ip }: Place): string {
   return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 
-/** The form, according to how the instance joined. */
+/** How the instance learns who calls. It depends on how the instance joined. */
 function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
   if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "none";
   if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
@@ -305,8 +305,8 @@ function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
 }
 
 /**
- * The form that fits every instance, because the metadata is made before the balancer chooses an
- * instance.
+ * How every instance learns who calls. All need one form, because the metadata is made before the
+ * balancer chooses an instance.
  */
 function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";

@@ -31,7 +31,7 @@ const MAX_NAMES = 1_000;
  */
 const KNOWN_MS = 600_000;
 const UNKNOWN_MS = 60_000;
-/** Maximum requests to the server that wait for another one to end. */
+/** Maximum requests for types that wait until an earlier request has ended. */
 const MAX_WAITING = 16;
 /**
  * How long a call without a deadline waits for types, in milliseconds. All these requests together

@@ -22,7 +22,7 @@ import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 export type IdentityForm = "token" | "context" | "names" | "none";
 
 /**
- * The endpoints of all contracts. `contracts` are sorted from the newest on: each endpoint is taken
+ * The endpoints of all contracts. `contracts` are sorted, the newest first. Each endpoint is taken
  * from the newest contract that has it.
  */
 export function targetsOf(

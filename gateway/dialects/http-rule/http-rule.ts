@@ -56,7 +56,7 @@ export const httpRule: Dialect = {
   },
 };
 
-/** The first words of the guard's refusal. */
+/** A refusal of the guard begins with these words. At a path below /v1/ a hint is added to it. */
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
 

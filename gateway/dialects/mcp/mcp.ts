@@ -55,8 +55,8 @@ import { CALL, DESCRIBE, describedTool, findTool, listedTools, SEARCH, search } 
 
 export const PATH = "/mcp";
 /**
- * The guard decides about this endpoint before a message is received: anyone may send a message. It
- * decides about each tool separately.
+ * The endpoint about which the guard decides before a message is received. Anyone may send a
+ * message. The guard decides about the endpoint of a tool afterwards.
  */
 const MESSAGES: Guarded = {
   service: "gateway",

@@ -105,7 +105,8 @@ export class Enveloped implements Dialect {
   }
 
   /**
-   * A unary endpoint takes exactly one request message, and so does one whose response is a stream.
+   * The request message of an endpoint that takes exactly one: a unary endpoint, or one whose
+   * response is a stream.
    */
   #onlyMessage(
     request: GatewayRequest,

@@ -58,7 +58,10 @@ export class Http1Connection implements PortConnection, Http1Owner {
   #bodyLeft: number | undefined;
   /** Bytes that have arrived and wait, because the connection cannot process more for now. */
   #unread: Buffer | undefined;
-  /** Bytes read before the end of the first head: HTTP/2 must begin with the first byte. */
+  /**
+   * Bytes read so far, until the first head has been read; then undefined. The preface of HTTP/2 is
+   * accepted only if nothing was read before it.
+   */
   #bytesBefore: number | undefined = 0;
   /** After a rejection in an overload: delays the next request of its method and endpoint. */
   #throttle: Throttle | undefined;
@@ -364,7 +367,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
 
   linger(): void {
     const { socket, limits } = this;
-    // The rest of the request may be on its way, and is read.
+    // If a request is still arriving, its rest is read and dropped. Other bytes are ignored.
     this.#ignoresInput ||= this.#receiving === undefined;
     this.#unread = undefined;
     this.#linger = setTimeout(() => socket.destroySoon(), LINGER_MS);
