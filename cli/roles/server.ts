@@ -49,13 +49,14 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
-  // The registry is opened later. No enrolment can be deleted before that.
+  // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
+  // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const access = accessTo(authority, { config, log });
   const guard = own(new OpenGuard({ ...access, log }));
-  // Before the port is open: gateways that know the address from before send calls as soon as they
-  // are connected.
+  // The guard must be ready before the port is open. Gateways that know the address from an earlier
+  // run send calls as soon as they are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
   const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));

@@ -98,7 +98,7 @@ export const parts = [
         const found = await itemsOf(call).range({ prefix: `${stored.id}/`, after, limit: count });
         const { entries, next } = pageOf(found);
         const items = entries.map(({ value }) => value);
-        // Another call took items in between if there are fewer items or other ones.
+        // If items are missing or are not the expected ones, another call took items in between.
         const changed = entries[0]?.key !== itemKey(stored, position) || (next === "" && items.length < count);
         return changed ? undefined : { items, length: stored.length };
       });

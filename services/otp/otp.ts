@@ -93,7 +93,10 @@ function isRight(code: Code, given: string): boolean {
   return given.length === code.digits && verifySync({ ...hotp(code), token: given }).valid;
 }
 
-/** The write after an attempt. A right code is deleted; too many wrong ones delete it too. */
+/**
+ * The write after an attempt. The code is deleted after a right attempt, and after too many wrong
+ * attempts.
+ */
 function afterAttempt(key: string, entry: Entry<Code> | undefined, right: boolean): Write {
   if (entry === undefined) return { check: key, ifAbsent: true };
   const { value, version } = entry;

@@ -10,7 +10,10 @@ const COLLECTION = "trash";
 /** The maximum number of entries that one commit deletes. */
 const MAX_DELETED = 100;
 
-/** All entries of these collections whose keys begin with the ID and `/`. */
+/**
+ * What is to be deleted: all entries of these collections whose keys begin with the ID and `/`. The
+ * entry is stored under the ID.
+ */
 interface DeferredDelete {
   readonly collections: readonly string[];
 }

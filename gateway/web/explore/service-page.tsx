@@ -59,8 +59,9 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
 }
 
 /**
- * Counts how often an account signed out. The count is part of a key, so that no visitor sees what
- * another account typed and received. Signing in keeps the content of the page.
+ * Counts how often an account signed out. The count is part of the page's `key`, so a sign-out
+ * draws a new page: no visitor sees what another account typed and received. Signing in keeps the
+ * content of the page.
  */
 function useSignOutCount(account: string | undefined): number {
   const last = useRef({ account, count: 0 });
