@@ -127,8 +127,8 @@ export class DevService {
   }
 
   /**
-   * Starts the processes that the next reload needs. It is called after a reload, which the start
-   * of these processes would slow down.
+   * Starts the processes that the next reload needs. It is called between reloads, because the
+   * start of these processes would slow a reload down.
    */
   #prepare(): void {
     if (this.#closed) return;

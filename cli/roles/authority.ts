@@ -47,7 +47,10 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-/** Opens all parts of an authority, in order. The process closes them in reverse order. */
+/**
+ * Opens all parts of an authority, in order. `own` hands a part over to the process, which closes
+ * its parts in reverse order.
+ */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });
@@ -62,7 +65,7 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   const registry = own(await openRegistry({ authority, guard, transport, services: [] }, { config, log, budget }));
   const served = [authority.service, registry.service];
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
-  own(registry); // Again, to close it before the port: the registry's streams would never end by themselves.
+  own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   own(keepGrpcHealth(grpc.dispatcher, guard));
   const { firstStart, errors } = authority;
@@ -154,8 +157,8 @@ export async function joinOwn(
 }
 
 /**
- * The guard of a dispatcher that only this process calls. Such calls bring an admission of their
- * own.
+ * The guard of a dispatcher that only this process calls. These calls have the admission `SYSTEM`,
+ * so the guard is not asked.
  */
 const REFUSE_ALL: Guard = {
   admit(_credentials, endpoint) {

@@ -28,7 +28,10 @@ import { aborted, unlessStopped } from "./stop.js";
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
-/** If a worker has run for this long, its start did not cause its death. Milliseconds. */
+/**
+ * A worker that ran for this long, in milliseconds, did not die because of its start. So it is
+ * replaced soon.
+ */
 const STABLE_MS = 60_000;
 /**
  * Time that a worker may take to stop in addition to the time to drain, in milliseconds. Then it is

@@ -18,8 +18,8 @@ import { standardType } from "../http/standard-types.js";
 export type ReadTypes = (channel: Channel, names: readonly string[]) => Promise<Registry>;
 
 /**
- * Maximum types that are asked for at once. Types may be nested, so one message may need several
- * rounds: the second limit.
+ * Maximum types in one request to the server, and maximum requests for one message. Types may be
+ * nested, so one request may not be enough.
  */
 const MAX_ASKED = 16;
 const MAX_ROUNDS = 2;
@@ -34,8 +34,8 @@ const UNKNOWN_MS = 60_000;
 /** Maximum requests for types that wait until an earlier request has ended. */
 const MAX_WAITING = 16;
 /**
- * How long a call without a deadline waits for types, in milliseconds. All these requests together
- * take less.
+ * How long a call without a deadline waits for types, in milliseconds. All requests for one message
+ * together take less time.
  */
 const MAX_WAIT_MS = 60_000;
 

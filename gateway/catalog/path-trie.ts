@@ -45,6 +45,7 @@ type Ends<T> = Map<string, Map<string, T[]>>;
 /** The maps are made only when they are needed, because most nodes have only one of them. */
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
+  /** The node after `*`. */
   one: Node<T> | undefined;
   /** The node after `**`. The segments after `**` are stored from the last to the first. */
   rest: Node<T> | undefined;

@@ -80,8 +80,8 @@ export class Alternatives {
 }
 
 /**
- * Types are parsed and codecs compiled at their first use, because many endpoints of many services
- * are never called.
+ * An endpoint that can be called. Its types are parsed and its codecs compiled at their first use,
+ * because most endpoints are never called.
  */
 export class Target {
   /**

@@ -57,6 +57,8 @@ export const parts = [
           ...writesOf(list, entry, { ...old, first: atFront ? start : old.first, length }),
           ...items.map((item, index) => ({ set: itemKey(old, start + index), value: item, collection: "items" })),
         ]);
+        // `failed` is the index of the write whose condition did not hold. 0 is the list, which
+        // another call changed; the next write counts the lists.
         if (!result.committed && result.failed > 0)
           throw resourceExhausted(`There are ${MAX_LISTS} lists: delete some first`);
         return result.committed ? { length } : undefined;

@@ -49,6 +49,8 @@ export const parts = [
           const recorded = record(response);
           const writes = [...recorded, { set: keyOf(account, subject), value: code, ttlMs, ...condition }];
           const result = await codes.commit(writes);
+          // `failed` is the index of the write whose condition did not hold. This index is the
+          // code.
           if (!result.committed && result.failed === recorded.length) throw storageLimit.full();
           return result.committed ? response : undefined;
         },

@@ -6,6 +6,7 @@
  */
 import type { Call, Write } from "../../src/kit/index.js";
 
+// Stores that exist have the collection under this name.
 const COLLECTION = "trash";
 /** The maximum number of entries that one commit deletes. */
 const MAX_DELETED = 100;

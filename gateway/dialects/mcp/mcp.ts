@@ -122,7 +122,7 @@ export class Mcp implements Dialect {
     return json.readTimeout(headers);
   }
 
-  /** Checks nothing: the body has already been received when a call reaches the stages. */
+  /** Checks nothing: the body has already been received to find the route. */
   checkBody(): void {}
 
   takesChunks(): boolean {

@@ -58,12 +58,9 @@ export class Http1Connection implements PortConnection, Http1Owner {
   #bodyLeft: number | undefined;
   /** Bytes that have arrived and wait, because the connection cannot process more for now. */
   #unread: Buffer | undefined;
-  /**
-   * Bytes read so far, until the first head has been read; then undefined. The preface of HTTP/2 is
-   * accepted only if nothing was read before it.
-   */
+  /** Bytes read until the first head ended; then undefined. HTTP/2 must begin at the first byte. */
   #bytesBefore: number | undefined = 0;
-  /** After a rejection in an overload: delays the next request of its method and endpoint. */
+  /** Set after a rejection in an overload: delays the next request of its method and endpoint. */
   #throttle: Throttle | undefined;
   /** Further bytes are dropped. */
   #ignoresInput = false;

@@ -68,7 +68,7 @@ export interface Http1Owner {
    */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Delays the next request of the same method and endpoint. */
+  /** Delays the client's next request to the same endpoint with the same method. */
   throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
