@@ -22,7 +22,10 @@ export interface TimeSource {
 
 /** What is known about the entries of a namespace and prefix. */
 interface Known {
-  /** The number of new entries that may be written before the next count. */
+  /**
+   * The number of new entries that may be written before the next count. Below 1, an entry is
+   * written only if it exists already.
+   */
   left: number;
   /** The earliest time of the next count. */
   next: number;
