@@ -30,7 +30,10 @@ import {
   writeResponse,
 } from "./message.js";
 
-/** The target's binding for a route from `findRoute`. @throws {HttpError} 503 like `bindingFor` */
+/**
+ * The binding of a route that `findRoute` returned, in the contract of the target. @throws
+ * {HttpError} 503 like `bindingFor`
+ */
 function bindingOf(target: Target, route: Route): Binding {
   return bindingFor(target, route as BoundRoute);
 }

@@ -182,7 +182,7 @@ export class Enveloped implements Dialect {
   }
 }
 
-/** Base64 uses four bytes for three. */
+/** Maximum bytes of a body: its message in an envelope. Base64 uses four bytes for three. */
 function maxBodyOf(maxMessage: number, isText: boolean | undefined): number {
   const size = maxMessage + 5;
   return isText ? Math.ceil(size / 3) * 4 : size;
