@@ -5,9 +5,10 @@
  * request. A stage ends a request by throwing an error or by returning a reply.
  * docs/how-it-works.md draws the stages.
  *
- * For most requests the path names the route, the token is known, the body has arrived, and the
- * response is small. Such a request waits only for the call. A function named `…AtOnce` does the
- * work of its stage without waiting. It returns undefined where the stage would have to wait.
+ * For most requests the path names the route, the guard already knows the token, the body has
+ * arrived, and the response is small. Such a request waits for nothing except the call to the
+ * service. A function named `…AtOnce` does the work of its stage without waiting. It returns
+ * undefined where the stage would have to wait.
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, RequestHandler } from "./http/message.js";

@@ -16,11 +16,14 @@ export interface CommandEndpoint {
   /** Whether the endpoint takes a stream of messages. Such an endpoint has no fields. */
   readonly takesStream: boolean;
   /**
-   * Whether fields can be given as flags. Not if the endpoint accepts only POST, or takes raw
-   * bytes.
+   * Whether fields can be given as flags. They cannot if the endpoint accepts only POST, or takes
+   * raw bytes.
    */
   readonly takesFlags: boolean;
-  /** The fields that can be flags. If there are none, the members of the JSON object. */
+  /**
+   * The fields that can be given as flags. If fields cannot be flags: the members of the JSON
+   * object.
+   */
   readonly fields: readonly CommandField[];
   /** An example of the request, as JSON. */
   readonly example: string | undefined;

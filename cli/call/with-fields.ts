@@ -66,7 +66,10 @@ async function booleansOf(client: GatewayClient, service: string, endpoint: stri
   return (name: string) => booleans.has(normalized(name));
 }
 
-/** The same result for both forms of a name, `userId` and `user_id`. */
+/**
+ * Converts both forms of a field's name, `userId` and `user_id`, into the same text, for
+ * comparison.
+ */
 function normalized(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }

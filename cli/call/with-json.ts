@@ -17,7 +17,10 @@ import { printResponses } from "../terminal/output.js";
 import { endpointPaths } from "./completion.js";
 import { findEndpoint, readContract } from "./contract.js";
 
-/** Bytes. More than a gateway accepts by default. */
+/**
+ * Maximum bytes of standard input that are read as a request. It is more than a gateway accepts by
+ * default.
+ */
 const MAX_INPUT = 64 * 1024 * 1024;
 
 export const call = gatewayCommand({

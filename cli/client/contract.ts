@@ -171,8 +171,8 @@ function firstParagraphs(text: string, except: RegExp): string {
 }
 
 /**
- * The end of the names of messages and enums. These names have a package and no other hyphen. Names
- * of scalars have hyphens.
+ * The end of the schema names of messages and enums, such as `helloworld.CallRequest-input`. Such a
+ * name has no other hyphen. The schema names of scalars have more hyphens.
  */
 const DIRECTION = /(?<=^[^-]+)-(?:input|output)$/;
 

@@ -165,7 +165,7 @@ func New(options Options) *Client {
   }
 }
 
-/** How the runtime calls an endpoint that takes S and returns A. */
+/** How the runtime calls an endpoint with the request type S and the response type A. */
 const SHAPES: Readonly<
   Record<EndpointContract["shape"], (S: string, A: string) => { runtime: string; sends?: true; result: string }>
 > = {

@@ -73,7 +73,10 @@ export function typeNames({ messages, enums }: ServiceContract, scope: Scope): R
   );
 }
 
-/** Packages are in lower case. Messages are not. */
+/**
+ * Removes the package from a full name: the segments of a package are in lower case, the names of
+ * messages are not.
+ */
 function withoutPackage(name: string): string {
   const segments = name.split(".");
   const first = segments.findIndex((segment) => /^[^a-z]/.test(segment));

@@ -20,7 +20,10 @@ export interface GatewayCommand<A extends readonly unknown[]> {
   readonly options?: readonly Option[];
   /** The completion of each argument, in order. */
   readonly completion?: readonly Source[];
-  /** The formats that `-o` accepts. All by default, none for a command that prints no data. */
+  /**
+   * The formats that `-o` accepts. By default it accepts all formats. A command that prints no data
+   * accepts none.
+   */
   readonly formats?: readonly Exclude<Format, undefined>[];
   /**
    * Whether the command reads standard input. If not, data that is redirected to it is rejected.

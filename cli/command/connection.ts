@@ -67,6 +67,7 @@ export function connect(io: Io, command: Command, readsInput: boolean): CommandC
   const session: Session = env.PORTICO_TOKEN ? new GivenToken(base, env.PORTICO_TOKEN) : login;
   const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
   const loggedOut = !env.PORTICO_TOKEN && stored?.login === undefined;
+  // A token belongs to a namespace. Without a token, the namespace of the profile is called.
   const called = namespace ?? (loggedOut ? stored?.namespace : undefined);
   const client = new GatewayClient({ base, session, namespace: called, loginCommand, signal });
   const named = given.profile || env.PORTICO_PROFILE || undefined;

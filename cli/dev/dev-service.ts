@@ -49,8 +49,8 @@ export class DevService {
   /** Names under which the service may register. */
   #names: readonly string[] = [];
   /**
-   * Precedes the service's name in the URL that is shown. A service without an endpoint `Call` has
-   * only its page at this URL.
+   * The part of the shown URL before the service's name. It is empty for a service with an endpoint
+   * `Call`, which that URL calls. Otherwise it is `/explore`, and the URL is the service's page.
    */
   #path = "";
   /** The hash of the code of the version that serves (see `Bundled.hash`). */
@@ -127,8 +127,8 @@ export class DevService {
   }
 
   /**
-   * Starts the processes that the next reload needs. Now they no longer slow down the current
-   * reload.
+   * Starts the processes that the next reload needs. It is called between reloads, because the
+   * start of these processes would slow a reload down.
    */
   #prepare(): void {
     if (this.#closed) return;

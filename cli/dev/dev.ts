@@ -58,9 +58,9 @@ async function close(watcher: FSWatcher, services: Services, gateway: DevGateway
 }
 
 /**
- * The settings of the gateway. Its data is in `.portico` in the folder, and its configuration file
- * is the folder's own. Its gRPC and admin ports are free ports, so that it can run next to another
- * Portico.
+ * The settings of the gateway. Its data is in the folder `.portico` of `root`, and its
+ * configuration file is `portico.json` of `root`. Its gRPC and admin ports are free ports, so that
+ * it can run next to another Portico.
  */
 function devConfig(root: string, flags: Flags, io: Io): Config {
   const { env } = io;
@@ -76,7 +76,7 @@ function devConfig(root: string, flags: Flags, io: Io): Config {
   return flags.config || env.PORTICO_CONFIG ? config : { ...config, configFile: file };
 }
 
-/** Makes git ignore a folder. */
+/** Creates a folder that git ignores. */
 function hide(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(join(folder, ".gitignore"), "*\n");

@@ -65,7 +65,7 @@ function problemIn(line: string, folder: string): SourceProblem[] {
   return text === undefined ? [] : [{ message: text }];
 }
 
-/** Shortens types that are written out in an error: types of a contract are long. */
+/** Shortens the types in an error's text, because types of a contract are long. */
 function shortened(message: string): string {
   return message.replace(/'([^']{60})[^']+'/g, "'$1…'");
 }

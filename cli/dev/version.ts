@@ -1,6 +1,7 @@
 /**
  * One version of a service, in a process of its own. The process is started before the version is
- * built. It loads the kit, which takes longer than the rest of a start, and then waits.
+ * built. It loads the kit (`portico/service`), which takes longer than the rest of a start, and
+ * then waits.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";

@@ -12,7 +12,7 @@ const owners: NamedItems<ServiceNames> = {
   about: ({ names }) => names.join(", "),
 };
 
-/** The names of the service that is the argument before. */
+/** The gRPC names that the service in the previous argument owns. */
 const namesOfGiven: Source = async ({ connect, given }) => {
   const listed = await owners.list(connect());
   const owner = listed.find(({ service }) => given.includes(service));

@@ -1,6 +1,6 @@
 /**
- * A rule: who may call what. With `--dry-run`: for which callers a change would lead to another
- * decision. Also `portico auth explain`, which shows the rule that decides.
+ * A rule: who may call what. With `--dry-run` a command changes nothing, and prints the callers for
+ * whom the decision would change. `portico auth explain` shows the rule that decides.
  *
  * A noun knows no socket: it asks the gateway by cli/http.
  */
@@ -35,7 +35,7 @@ const rules: NamedItems<Rule> = {
   about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
 };
 
-/** An effect on one of its resources. */
+/** A row of the table: the effect of a change on one resource. */
 type Row = Omit<Effect, "resources"> & { readonly resource: string };
 
 const EFFECT_COLUMNS: readonly Column<Row>[] = [

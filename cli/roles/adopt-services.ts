@@ -1,6 +1,7 @@
 /**
- * `portico services adopt`: assigns a services' store without an installation to an installation.
- * Such a store is a copy made with `portico store copy --services --as-copy`.
+ * `portico services adopt`: assigns a store of services to an installation. The store must belong
+ * to no installation yet. Such a store is a copy made with `portico store copy --services
+ * --as-copy`.
  */
 
 import type { Command } from "commander";

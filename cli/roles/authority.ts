@@ -47,21 +47,25 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-/** Opens all parts of an authority, in order. The process closes them in reverse order. */
+/**
+ * Opens all parts of an authority, in order. `own` hands a part over to the process, which closes
+ * its parts in reverse order.
+ */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });
-  // The registry is opened later. No enrolment can be deleted before that.
+  // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
+  // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const guard = own(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
-  // Before the port is open: gateways that know the address from before send calls as soon as they
-  // are connected.
+  // The guard must be ready before the port is open. Gateways that know the address from an earlier
+  // run send calls as soon as they are connected.
   await guard.ready();
   const registry = own(await openRegistry({ authority, guard, transport, services: [] }, { config, log, budget }));
   const served = [authority.service, registry.service];
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
-  own(registry); // Again, to close it before the port: the registry's streams would never end by themselves.
+  own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   own(keepGrpcHealth(grpc.dispatcher, guard));
   const { firstStart, errors } = authority;
@@ -94,8 +98,8 @@ export async function openOwnAuthority(
 }
 
 /**
- * The access of this process to its own authority. It has a dispatcher of its own. Calls on the
- * gRPC port pass the guard, and the guard itself calls the authority.
+ * The access of this process to its own authority. It has a separate dispatcher, whose calls do not
+ * pass the process's guard: the guard itself makes them. Calls on the gRPC port pass the guard.
  */
 export function accessTo({ service }: Authority, { config, log }: Pick<Process, "config" | "log">) {
   const toAuthority = new Dispatcher({ services: [service], guard: REFUSE_ALL, limits: messageLimits(config), log });
@@ -153,8 +157,8 @@ export async function joinOwn(
 }
 
 /**
- * The guard of a dispatcher that only this process calls. Such calls bring an admission of their
- * own.
+ * The guard of a dispatcher that only this process calls. These calls have the admission `SYSTEM`,
+ * so the guard is not asked.
  */
 const REFUSE_ALL: Guard = {
   admit(_credentials, endpoint) {

@@ -62,7 +62,7 @@ class EnrolledChannel implements Channel {
   close(): void {}
 }
 
-/** The caller that the service would be with an enrolment token. */
+/** The caller as which the authority would know the service by an enrolment token. */
 function callerOf(enrolment: string): Caller {
   const expires = Number.POSITIVE_INFINITY;
   return { enrolment, account: "", namespace: DEFAULT_NAMESPACE, scopes: [], resources: [], expires };

@@ -7,7 +7,7 @@ import type { Part } from "../../src/kit/index.js";
 /** The services that store what callers give them. A test checks which of them use the store. */
 export const KEEPING: ReadonlySet<string> = new Set(["cache", "db", "event", "lists", "notes", "otp", "url", "wallet"]);
 
-/** By name. The gRPC services of an entry are all those in the proto package with this name. */
+/** By name. An entry has all gRPC services of the proto package with this name. */
 export const BUILT_IN_SERVICES: Readonly<Record<string, () => Promise<readonly Part[]>>> = {
   cache: async () => (await import("../../services/cache/cache.js")).parts,
   db: async () => (await import("../../services/db/db.js")).parts,

@@ -116,8 +116,8 @@ function optionOf(key: keyof typeof SETTINGS): Option {
 }
 
 /**
- * An option of other roles. It is not listed in the help. It is known only so that the error can
- * name these roles.
+ * Makes an option an error in this role. The help does not list it. It is declared so that the
+ * error can name the roles that have it.
  */
 function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Option {
   const fits = roles.map((role) => `portico ${role}`).join(", ");
@@ -136,7 +136,8 @@ export function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS
 }
 
 /**
- * Files and folders whose path begins with the typed text. Hidden ones only if their dot is typed.
+ * Files and folders whose path begins with the typed text. Hidden ones are listed only if their dot
+ * is typed.
  */
 function pathsAt(typed: string): (Candidate & { open: boolean })[] {
   const end = typed.lastIndexOf("/") + 1;

@@ -1,6 +1,6 @@
 /**
- * What a server will not serve as the contract of an added service declares it. To find out, the
- * contract is read once.
+ * Finds the parts of an added service's contract that a server will not serve as they are declared.
+ * For that it reads the contract once.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";

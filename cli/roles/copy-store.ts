@@ -130,7 +130,7 @@ function summary(
   return copied(source, target, rows, then);
 }
 
-/** The next steps with a copy of the authority's store that is an installation of its own. */
+/** The next steps with a copy of the authority's store for another installation. */
 function ownInstallation(source: Named, target: Named, rows: Rows, id: string): string {
   const then =
     `The copy is an installation of its own, ${id}. Start it with a data folder of its own\n` +

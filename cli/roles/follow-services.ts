@@ -13,8 +13,8 @@ export interface FollowServicesOptions {
 }
 
 /**
- * Passes the services of the file to the registry after each change. A file that cannot be used is
- * logged, and the previous services stay.
+ * Passes the services of the file to the registry after each change. If the file cannot be used,
+ * the error is logged, and the previous services stay.
  */
 export function followServices({ file, registry, log }: FollowServicesOptions): ProcessPart {
   const closing = new AbortController();

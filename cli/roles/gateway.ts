@@ -27,7 +27,10 @@ import { openAdminPort } from "./admin-port.js";
 import { healthOf } from "./readiness.js";
 import { processOf } from "./start.js";
 
-/** Starts a gateway that follows the authority and the registry of another process. */
+/**
+ * Starts a gateway that follows the authority and the registry of another process. `own` hands a
+ * part over to the process, which closes its parts in reverse order.
+ */
 export const startGateway = processOf(async (opening) => {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const transport = await openTransport({ config, log, budget, closed });

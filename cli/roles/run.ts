@@ -84,8 +84,8 @@ function onlyGateways(workers: number): ConfigError {
 const READINESS_INTERVAL_MS = 500;
 
 /**
- * Calls the listener whenever `state` returns another value than before. The returned function ends
- * this.
+ * Reads `state` again and again, and calls the listener when the value has changed. The returned
+ * function stops that.
  */
 export function onChange<T>(state: () => T, initial: T, listener: (now: T) => void): () => void {
   let last = initial;

@@ -42,31 +42,35 @@ export interface OpenServer extends Opened {
   readonly enrol: Authority["enrol"];
 }
 
-/** Opens all parts of a server, in order. The process closes them in reverse order. */
+/**
+ * Opens all parts of a server, in order. `own` hands a part over to the process, which closes its
+ * parts in reverse order.
+ */
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, own, ownLast } = opening;
   const { data: dataFolder, serviceStore: url } = config;
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
-  // The registry is opened later. No enrolment can be deleted before that.
+  // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
+  // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
   const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
   const access = accessTo(authority, { config, log });
   const guard = own(new OpenGuard({ ...access, log }));
-  // Before the port is open: gateways that know the address from before send calls as soon as they
-  // are connected.
+  // The guard must be ready before the port is open. Gateways that know the address from an earlier
+  // run send calls as soon as they are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
   const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const registry = own(await openRegistry({ authority, guard, transport, services }, { config, log, budget }));
   const served = [authority.service, registry.service, ...services];
-  // Also before the port is open: a store that cannot be used ends the start.
+  // The stores are opened before the port too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
   const { dispatcher } = grpc;
-  own(registry); // Again, to close it before the port: the registry's streams would never end by themselves.
+  own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   const clientsOf = (service: string): Clients => {
     const channel = own(new InProcessChannel(dispatcher));
     return own(clientsWithin(service, dispatcher, channel, transport.connect));

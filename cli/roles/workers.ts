@@ -28,14 +28,17 @@ import { aborted, unlessStopped } from "./stop.js";
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 10_000;
-/** If a worker has run for this long, its start did not cause its death. Milliseconds. */
+/**
+ * A worker that ran for this long, in milliseconds, did not die because of its start. So it is
+ * replaced soon.
+ */
 const STABLE_MS = 60_000;
 /**
  * Time that a worker may take to stop in addition to the time to drain, in milliseconds. Then it is
  * killed.
  */
 const STOP_MS = 5_000;
-/** The same when another worker could not start, in milliseconds. */
+/** Time that a worker may take to stop when another worker could not start, in milliseconds. */
 const FAILED_START_MS = 500;
 
 /** The first message of a worker to the primary: its addresses, or why it could not start. */
@@ -52,8 +55,9 @@ interface FailureMessage {
 }
 
 /**
- * The message of the primary that stops a worker. Not a signal: if the whole process group gets a
- * signal, this would be a second one.
+ * The message of the primary that stops a worker. It is a message and not a signal: if the whole
+ * process group gets a signal, the primary's signal would be a second one, which ends a process at
+ * once.
  */
 const STOP = "stop";
 

@@ -27,7 +27,7 @@ type Messages = AsyncIterable<Uint8Array>;
  * the path.
  */
 export function forwardTo(routes: Routes): FindMethod {
-  // A target lives until its service changes.
+  // A target is replaced when its service changes, so its method is then forgotten.
   const methods = new WeakMap<Target, ServedMethod>();
   return (path, metadata) => {
     // The owner of the name decides, as at the HTTP port, even if the owner is a service to which

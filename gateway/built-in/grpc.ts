@@ -43,8 +43,8 @@ export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltIn
   const endpoints = contract.endpoints.map((endpoint) => ({ ...endpoint, callers: Callers.PUBLIC }));
   const [anyEndpoint] = endpoints as [Endpoint];
 
-  // Called again for each message. A stream that everyone may open continues when its caller loses
-  // a scope.
+  // Called again for each message: a stream that everyone may open continues when its caller loses
+  // a scope, but must then show less.
   const viewerOf = async ({ metadata, namespace }: Context): Promise<ReflectionViewer> => {
     const authorization = first(metadata, "authorization");
     const token = authorization === undefined ? undefined : bearerOf(authorization);

@@ -7,7 +7,7 @@ import { toErrorReply } from "../http/error-object.js";
 import { HttpError } from "../http/errors.js";
 import type { BareResponse, BuiltInRoutes } from "../http/message.js";
 
-/** What the process needs, by name, and whether it is available. */
+/** The parts that the process needs, by name. Each function returns whether the part is ready. */
 export type Needs = Readonly<Record<string, () => boolean>>;
 
 type HealthReply = BareResponse & { readonly body: string };

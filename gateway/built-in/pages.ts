@@ -24,7 +24,7 @@ const CONTENT_SECURITY_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-  // These two prevent that text becomes markup or code by mistake.
+  // These two prevent text from becoming markup or code by mistake.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");

@@ -3,8 +3,8 @@
  * seconds.
  *
  * A report that does not reach the authority is sent again unchanged with the same sequence number,
- * so that it counts only once. Calls in the meantime wait for the next report. So there are never
- * more than two reports in memory.
+ * so that it counts only once. Calls in the meantime are counted for the report after it. So there
+ * are never more than two reports in memory.
  */
 import { randomUUID } from "node:crypto";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -22,7 +22,7 @@ const REPORT_TIMEOUT_MS = 5_000;
 const LAST_REPORT_TIMEOUT_MS = 1_000;
 /**
  * Maximum endpoints that are counted at a time, in all namespaces together. The authority accepts
- * as many in one report.
+ * the same number in one report.
  */
 const MAX_ENDPOINTS = 10_000;
 

@@ -5,8 +5,8 @@
  *
  * Instances register with each authority. The catalog keeps an instance while any registry names
  * it. So a registry that has just started and does not know all instances yet removes none. When an
- * instance leaves, the catalog removes it as soon as no registry that it can follow at present
- * names it.
+ * instance leaves, the catalog looks at the registries that it can follow at present. It removes
+ * the instance as soon as none of them names it.
  *
  * This room knows no request and no socket.
  */

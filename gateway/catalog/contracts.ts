@@ -51,8 +51,8 @@ export class CatalogContract {
 }
 
 /**
- * Descriptors. Their types are parsed at the first call, because most of many services are not
- * called for a long time.
+ * Descriptors. Their types are parsed at the first call: a gateway may know many services, and most
+ * of them are not called for a long time.
  */
 class Schema {
   /** The hash of the descriptors and of the options for their JSON. */

@@ -18,8 +18,8 @@ import { type IdentityForm, targetsOf } from "./target.js";
 export interface InstanceConnectOptions {
   /**
    * Opens a channel to an instance's address, or to `in-process:<id>` for an instance without an
-   * address. It opens a new channel each time, which the catalog closes. An address is only a
-   * statement of the instance: any enrolled process may announce any address.
+   * address. It opens a new channel each time, which the catalog closes. The address is not
+   * trusted: any enrolled process may announce any address.
    * @param options `verify` is called for each connection before it takes calls; `ip` is the
    * address of the host name to connect to
    */
@@ -93,8 +93,8 @@ interface Link {
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
   /**
-   * The contract of the channel's connection: the announced one, until the server's contract was
-   * read and differed.
+   * The contract with which calls are encoded. It is the announced one, until the server itself is
+   * found to have another.
    */
   contract: CatalogContract;
   /** Why the contract could not be read the last time. */
@@ -297,7 +297,7 @@ function keyOf(id: string, { address, ip }: Place): string {
   return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 
-/** The form, according to how the instance joined. */
+/** How the instance learns who calls. It depends on how the instance joined. */
 function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
   if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "none";
   if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
@@ -305,8 +305,8 @@ function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
 }
 
 /**
- * The form that fits every instance, because the metadata is made before the balancer chooses an
- * instance.
+ * How every instance learns who calls. All need one form, because the metadata is made before the
+ * balancer chooses an instance.
  */
 function commonIdentityForm([first, ...others]: readonly KnownInstance[]): IdentityForm {
   return first !== undefined && others.every(({ identity }) => identity === first.identity) ? first.identity : "none";

@@ -18,8 +18,8 @@ import { standardType } from "../http/standard-types.js";
 export type ReadTypes = (channel: Channel, names: readonly string[]) => Promise<Registry>;
 
 /**
- * Maximum types that are asked for at once. Types may be nested, so one message may need several
- * rounds: the second limit.
+ * Maximum types in one request to the server, and maximum requests for one message. Types may be
+ * nested, so one request may not be enough.
  */
 const MAX_ASKED = 16;
 const MAX_ROUNDS = 2;
@@ -31,11 +31,11 @@ const MAX_NAMES = 1_000;
  */
 const KNOWN_MS = 600_000;
 const UNKNOWN_MS = 60_000;
-/** Maximum requests to the server that wait for another one to end. */
+/** Maximum requests for types that wait until an earlier request has ended. */
 const MAX_WAITING = 16;
 /**
- * How long a call without a deadline waits for types, in milliseconds. All these requests together
- * take less.
+ * How long a call without a deadline waits for types, in milliseconds. All requests for one message
+ * together take less time.
  */
 const MAX_WAIT_MS = 60_000;
 

@@ -1,8 +1,9 @@
 /**
  * Which headers of requests reach a service as metadata, and which of its metadata reach clients as
  * headers. The service or its configuration names them: `"metadata": ["x-tenant"]`. With `"*"` all
- * pass, except the headers of HTTP, of Portico and of the dialects. Some never pass, because with
- * them a client could speak in the gateway's name, or a service could act on the gateway's origin.
+ * pass, except the headers of HTTP, of Portico and of the dialects. Some never pass. With them a
+ * client could pretend to be the gateway, or a service could set cookies or redirect on the
+ * gateway's origin.
  */
 
 import { isBinaryName, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
@@ -29,7 +30,7 @@ export class PassedMetadata {
 
   /**
    * @param names in lower case, or `*`; names that must not pass have no effect
-   * @param isOwn whether the metadata is for the gateway itself, to which all may pass
+   * @param isOwn whether the metadata is for the gateway itself. It may receive all metadata
    */
   constructor(names: readonly string[], isOwn = false) {
     this.#names = new Set(names.filter((name) => name === "*" || isOwn || mayPass(name)));

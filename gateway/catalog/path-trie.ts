@@ -1,9 +1,9 @@
 /**
  * Finds the path template that matches a path, with a trie of segments. At each segment a literal
- * is tried before `*`, and `*` before `**`. A template with a verb is tried before those without.
- * So a path has one meaning, whatever the order of the templates. The cost of a lookup does not
- * depend on the number of templates. It depends on the number of paths through the trie that can
- * match, and that number is limited.
+ * is tried before `*`, and `*` before `**`. A template with a verb is tried before a template
+ * without one. So a path has one meaning, whatever the order of the templates. The cost of a lookup
+ * does not depend on the number of templates. It depends on the number of paths through the trie
+ * that can match, and that number is limited.
  *
  *     /v1/shelves/{id}:move    "v1" → "shelves" → * → ends: move
  *     /v1/{name=**}/revisions  "v1" → ** → "revisions" → ends
@@ -45,6 +45,7 @@ type Ends<T> = Map<string, Map<string, T[]>>;
 /** The maps are made only when they are needed, because most nodes have only one of them. */
 class Node<T> {
   literals: Map<string, Node<T>> | undefined;
+  /** The node after `*`. */
   one: Node<T> | undefined;
   /** The node after `**`. The segments after `**` are stored from the last to the first. */
   rest: Node<T> | undefined;

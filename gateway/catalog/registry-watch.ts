@@ -1,7 +1,7 @@
 /**
  * The watch on one authority's registry, and the names of the instances that this registry knows.
- * While the registry is away, its names stay. A registry that comes back knows only the instances
- * that have registered again. So the other instances have some time to register again.
+ * While the registry cannot be reached, its names stay. A registry that comes back knows only the
+ * instances that have registered again. So the other instances have some time to register again.
  */
 
 import type { AuthorityLink } from "../../src/access/follow/authorities.js";
@@ -32,7 +32,7 @@ export interface WatchListener {
   onNews(watch: RegistryWatch, news: WatchResponse): void;
   /** Called with the keys of the instances that the registry does not name any more. */
   onGone(watch: RegistryWatch, keys: readonly string[]): void;
-  /** Called when the registry has named all its instances, or cannot be followed. */
+  /** Called when the registry has named all its instances, and when it cannot be followed. */
   onTurn(watch: RegistryWatch): void;
 }
 
@@ -78,7 +78,9 @@ export class RegistryWatch {
   readonly #options: WatchOptions;
   readonly #listener: WatchListener;
   readonly #closing = new AbortController();
-  /** Keys from an earlier watch that the present one has not sent yet. */
+  /**
+   * Keys of instances that the registry named before the interruption, and has not named again yet.
+   */
   #stale = new Set<string>();
   /** Owners as the present watch has sent them. */
   #sentOwners = new Map<string, readonly string[]>();

@@ -74,7 +74,7 @@ export class Routes {
     this.#services.delete(service);
   }
 
-  /** A text that names the binding of another service that the path of an endpoint hides. */
+  /** A problem for the operator: the path of an endpoint hides a binding of another service. */
   #hiddenAt(service: string, path: string): string | undefined {
     const other = this.bindings.at(path)?.target.endpoint;
     if (other === undefined || other.service === service) return undefined;
@@ -176,8 +176,8 @@ export class Routes {
 }
 
 /**
- * The path whose method has the name in the last part of `rest`. It corrects a `rest` that names
- * another gRPC service or none.
+ * The path whose method has nearly the name that is the last part of `rest`. It corrects a `rest`
+ * that names another gRPC service or none.
  */
 function nearestByMethod(rest: string, shapes: readonly string[]): string | undefined {
   const methods = shapes.map(lastPart);
@@ -213,7 +213,8 @@ function routesOf(service: string, targets: readonly Target[]): Map<string, Rout
       throw new Error(`it has two endpoints ${endpoint.name}, told apart by case alone`);
     }
     known.add(endpoint.segments.endpoint);
-    // Callers over HTTP are never enrolled, so the endpoint has no path.
+    // Only enrolled processes may call the endpoint. Callers over HTTP are never enrolled, so it
+    // has no path.
     if (endpoint.callers === Callers.ENROLLED) continue;
     const versioned: Route = { target, versioned: true };
     const unversioned: Route = { target, versioned: false };

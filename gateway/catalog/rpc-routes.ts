@@ -39,7 +39,7 @@ export class RpcRoutes {
     return this.#owners.get(grpcService.toLowerCase());
   }
 
-  /** Whether a gRPC name of a service leads to this service without the header Portico-Service. */
+  /** Whether calls by this gRPC name reach this service without the header Portico-Service. */
   isFirst(grpcService: string, service: string): boolean {
     return (this.ownerOf(grpcService) ?? service) === service;
   }
@@ -47,7 +47,8 @@ export class RpcRoutes {
   /** Adds an endpoint of a service. */
   add(target: Target): void {
     const { path, callers, grpcService, service } = target.endpoint;
-    // Checked whatever a registry says, because calls to these names carry passwords.
+    // Reserved names are refused here too, even if a registry announces them: calls to these names
+    // contain passwords.
     if (callers === Callers.ENROLLED || isReservedGrpcName(grpcService, service)) return;
     const name = grpcService.toLowerCase();
     const paths = this.#pathsOf.get(name) ?? new Set<string>();

@@ -22,7 +22,7 @@ import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 export type IdentityForm = "token" | "context" | "names" | "none";
 
 /**
- * The endpoints of all contracts. `contracts` are sorted from the newest on: each endpoint is taken
+ * The endpoints of all contracts. `contracts` are sorted, the newest first. Each endpoint is taken
  * from the newest contract that has it.
  */
 export function targetsOf(
@@ -80,8 +80,8 @@ export class Alternatives {
 }
 
 /**
- * Types are parsed and codecs compiled at their first use, because many endpoints of many services
- * are never called.
+ * An endpoint that can be called. Its types are parsed and its codecs compiled at their first use,
+ * because most endpoints are never called.
  */
 export class Target {
   /**

@@ -19,8 +19,8 @@ export function unpadded(bytes: Uint8Array): string {
 }
 
 /**
- * Adds the service's metadata to a response as headers, its trailers too. A response that is no
- * stream begins after the call has ended, and web pages cannot read HTTP trailers
+ * Adds the service's metadata to a response. Its trailers are added as headers too: a response that
+ * is no stream begins after the call has ended, and web pages cannot read HTTP trailers
  * (https://fetch.spec.whatwg.org/#responses).
  */
 export function withMetadata(reply: BareResponse, response: ResponseMetadata): BareResponse {

@@ -25,7 +25,8 @@ export function codingOf({ contentEncoding }: RequestHeaders): Coding | undefine
 }
 
 /**
- * Rejects a body with a content coding, where the gateway cannot decompress it.
+ * Rejects a body with a content coding. Called for bodies that are passed on as they arrive: the
+ * gateway decompresses only whole bodies.
  * @throws {HttpError} 415
  */
 export function checkNotCoded(headers: RequestHeaders): void {
@@ -45,7 +46,8 @@ export function isCoded({ headers }: GatewayRequestHead): boolean {
 /**
  * Decompresses a body by its Content-Encoding.
  * @param maxBytes maximum size of the body, before and after decompression
- * @throws {HttpError} (rejects) 400 where the body is not compressed so, 413, 415, 503
+ * @throws {HttpError} (rejects) 400 where the body is not in its declared coding, 413 too large,
+ * 415 unknown coding, 503 no memory
  */
 export async function decodeContent(
   request: GatewayRequest,

@@ -197,8 +197,8 @@ function smaller(compressed: Uint8Array, bytes: Uint8Array): Uint8Array | undefi
 
 /**
  * Decompresses a body.
- * @param tryReserve reserves memory before the body uses more than a small body does; replaces the
- * previous reservation
+ * @param tryReserve reserves memory for the result, and replaces the previous reservation. Called
+ * after a small body was decompressed, but before a larger one is
  * @returns undefined where there is no memory
  * @throws {DecompressError} (or rejects with it)
  */

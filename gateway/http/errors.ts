@@ -11,8 +11,8 @@ import type { Status } from "../../src/rpc/channel.js";
 import { isOverload } from "../../src/rpc/status.js";
 
 /**
- * Node still has the older phrase for 413 (RFC 9110 §15.5.14), and none for 499, whose name comes
- * from nginx.
+ * Node still has the older phrase for 413 (RFC 9110 §15.5.14). It has none for 499, a status that
+ * nginx introduced.
  */
 const REASONS: Readonly<Record<number, string | undefined>> = {
   ...STATUS_CODES,
@@ -72,7 +72,7 @@ export class HttpError extends Error {
   }
 }
 
-/** The process's memory budget is used up. */
+/** The error of a request for which the process's memory budget has no memory left. */
 export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
   headers: ["Retry-After", "1"],
   code: Code.RESOURCE_EXHAUSTED,
@@ -133,8 +133,8 @@ export function notOneMessage(service: string, count: number): HttpError {
 }
 
 /**
- * A message has types that should be fetched from the service. Thrown only where `Target.complete`
- * catches it and fetches them.
+ * A message has types that must first be fetched from the service. Thrown only where
+ * `Target.complete` or a similar method catches it and fetches the types.
  */
 export class MissingTypesError extends Error {
   override readonly name = "MissingTypesError";

@@ -82,8 +82,8 @@ function isEscaped(value: string, at: number): boolean {
 }
 
 /**
- * A parameter of an element of `Forwarded` (RFC 7239 §4) or nothing, and the semicolon or end after
- * it.
+ * A parameter of an element of `Forwarded` (RFC 7239 §4), which may be empty, and the semicolon or
+ * the end of the element after it.
  */
 const PAIR = /[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)=(?:([!#$%&'*+.^_`|~\w-]+)|"((?:[^"\\]|\\.)*)"))?[ \t]*(?:;|$)/y;
 

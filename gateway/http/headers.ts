@@ -2,8 +2,8 @@
 import { HttpError } from "./errors.js";
 
 /**
- * The request headers that the gateway reads. Where a header must not be repeated and is, the
- * gateway does not guess which value counts.
+ * The request headers that the gateway reads. If a header is repeated that must not be, the gateway
+ * rejects the request and does not guess which value counts.
  */
 export class RequestHeaders {
   acceptEncoding: string | undefined;
@@ -94,8 +94,8 @@ export function readHeaders(raw: readonly string[]): RequestHeaders {
 export function tryAddHeader(headers: RequestHeaders, field: KnownHeader, value: string): boolean {
   const before = headers[field];
   if (before === undefined) headers[field] = value;
-  // A list may be split over several headers. Of two request IDs or two traceparents none counts
-  // (W3C Trace Context §3.2.1 and §3.3.1).
+  // A list may be split over several headers. If two request IDs or two traceparents were sent,
+  // neither counts (W3C Trace Context §3.2.1 and §3.3.1).
   else if (LISTS.has(field)) headers[field] = `${before},${value}`;
   else if (field === "requestId" || field === "traceparent") headers[field] = "";
   else return false;

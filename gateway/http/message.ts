@@ -11,7 +11,8 @@ import type { HttpError } from "./errors.js";
 import type { RequestHeaders } from "./headers.js";
 
 /**
- * A request without its body. A dialect gets nothing else until the guard has decided who calls.
+ * A request without its body. A dialect gets only this part until the guard has admitted the
+ * caller.
  */
 export interface GatewayRequestHead {
   readonly method: string;
@@ -67,8 +68,8 @@ export interface GatewayRequest extends GatewayRequestHead {
    */
   arrivedBody(maxBytes: number): readonly Uint8Array[] | undefined;
   /**
-   * Reserves memory for a response body, until the client has read it. Of several calls the largest
-   * counts. A large response without a reservation may be cut off.
+   * Reserves memory for a response body, until the client has read it. If it is called several
+   * times, the largest reservation counts. A large response without a reservation may be cut off.
    * @returns false where there is no memory: the request must then be rejected
    */
   tryReserveResponse(bytes: number): boolean;

@@ -1,6 +1,5 @@
 /**
- * The reason why the response to a request is no longer needed, and the listener that is notified
- * of it.
+ * Says why the response to a request is no longer needed, and notifies the listener of the request.
  */
 import type { HttpError } from "../http/errors.js";
 
@@ -9,7 +8,7 @@ export class Abort {
   reason: HttpError | undefined;
   #listener: ((reason: HttpError) => void) | undefined;
 
-  /** Notifies the listener of the reason when there is one: at once if it is already known. */
+  /** Notifies the listener when the request is aborted; at once if it is already aborted. */
   listen(listener: (reason: HttpError) => void): void {
     if (this.reason === undefined) this.#listener = listener;
     else listener(this.reason);

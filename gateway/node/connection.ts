@@ -7,7 +7,9 @@ import type { RequestHandler } from "../http/message.js";
 
 /** A connection that the port has accepted, in either version of HTTP. */
 export interface PortConnection {
-  /** From now on each response is the last one of its connection. Requests are still accepted. */
+  /**
+   * From now on the next response is the last one of this connection. Requests are still accepted.
+   */
   leave(): void;
   /** Closes the connection if no request has begun on it and no response is still being sent. */
   closeIdle(): void;
@@ -71,7 +73,10 @@ export type ConnectionLimits = Pick<
  */
 export const LINGER_MS = 1000;
 
-/** Fewer bytes are not reserved, unless more data of the connection is waiting. */
+/**
+ * Minimum bytes of data for which memory is reserved, unless more data of the connection is
+ * waiting.
+ */
 export const MIN_RESERVED = 4_096;
 
 /**

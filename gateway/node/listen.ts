@@ -198,7 +198,7 @@ export class HttpPort {
     this.#add(socket, new Http1Connection(socket, peer, this.#options));
   }
 
-  /** TLS has agreed on HTTP/2. */
+  /** Serves a connection for which TLS has negotiated HTTP/2. */
   #acceptHttp2(socket: ClientSocket, peer: Peer): void {
     socket.on("error", () => {});
     this.#add(socket, serveHttp2(socket, peer, NOTHING_READ, this.#options));
@@ -230,7 +230,8 @@ export class HttpPort {
 }
 
 /**
- * Half-open, because each connection decides itself what it means that its client sends no more.
+ * Half-open: the socket stays open for writing when its client sends no more. Each connection
+ * decides what to do then.
  */
 const ACCEPTED = { allowHalfOpen: true, noDelay: true };
 const NOTHING_READ = Buffer.alloc(0);

@@ -50,8 +50,9 @@ export class Peer {
   }
 
   /**
-   * The memory of one client of a proxy, to be closed with the request. Undefined where requests
-   * use the memory of the connection: there is no proxy, or the proxy names no client.
+   * Opens an account of the memory that a proxy's client uses. The caller closes it when the
+   * request has ended. Undefined where requests use the memory of the connection: there is no
+   * proxy, or the proxy names no client.
    */
   openClient(
     request: { readonly rawHeaders: readonly string[] },

@@ -1,6 +1,7 @@
 /**
- * Connections of a port that takes the PROXY protocol, until it is known who they are from. Only
- * trusted proxies may send the header. The header is limited in bytes and in time.
+ * Connections of a port that takes the PROXY protocol, until the header with the client's address
+ * has been read. Only trusted proxies may send the header. The header is limited in bytes and in
+ * time.
  */
 import type { Socket } from "node:net";
 import type { TrustedProxies } from "../../src/address/client-address.js";

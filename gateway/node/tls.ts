@@ -100,8 +100,8 @@ function clientOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /**
- * The TCP socket below is not a part of Node's interface. Without it the client's connection is
- * closed.
+ * A TLS socket with the TCP socket below it, which is not a part of Node's interface. If Node no
+ * longer provides it, the client's connection is closed without a response.
  */
 type ClientErrorSocket = TLSSocket & { readonly _parent?: Socket | null };
 

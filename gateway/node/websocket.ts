@@ -103,15 +103,18 @@ class OpenWebSocket implements MessageSocket {
   #reserved = 0;
   readonly #heartbeat: NodeJS.Timeout;
   /**
-   * Runs after the ping timer has expired, when sockets have been read: only then a missing pong
-   * counts.
+   * Runs after the ping timer has expired and sockets have been read. Only then is it certain that
+   * the pong is late.
    */
   #lateCheck: NodeJS.Immediate | undefined;
   /** Runs while the client is not read because it has sent too many frames in this second. */
   #throttle: NodeJS.Timeout | undefined;
   /** Whether anything has arrived since the last ping. */
   #isAlive = true;
-  /** While the session takes no messages: the messages that have arrived, and their size. */
+  /**
+   * Whether the session takes no messages at present; the messages that have arrived meanwhile, and
+   * their size.
+   */
   #paused = false;
   readonly #held: (Uint8Array | undefined)[] = [];
   #heldBytes = 0;

@@ -78,7 +78,9 @@ interface Document {
   readonly components: { readonly schemas: JsonSchema } & JsonSchema;
 }
 
-/** The document, and the text of its paths, in which the used components are found. */
+/**
+ * The document, and its paths as text. The components that the text names are part of the document.
+ */
 function* documentSteps(options: DocumentOptions): Steps<{ document: Document; pathsText: string }> {
   const { service, endpoints, server, bindings = ({ method }) => bindingsOf(method).bindings } = options;
   const ordered = mainFirst(service, endpoints);
@@ -168,8 +170,8 @@ function tagsOf(endpoints: readonly Endpoint[]): JsonSchema[] {
 }
 
 /**
- * Writes 2^63 and 2^64 with all digits. JavaScript writes zeros at the end, and parsers with 64-bit
- * integers read these as other numbers.
+ * Writes 2^63 and 2^64 with all digits. JavaScript writes zeros instead of the last digits, so a
+ * parser with 64-bit integers would read other numbers.
  */
 function exact(json: string): string {
   return json.replace(/("(?:minimum|exclusiveMaximum)": ?)(-?\d{19,20})\b/g, (_, name: string, bound: string) => {

@@ -10,7 +10,7 @@ import type { Direction } from "../../src/json/schema/scalars.js";
 import { hasOwnForm, wrapped } from "../../src/json/types.js";
 
 const MAX_DEPTH = 3;
-/** Maximum members of an example before the messages nested in it are left out. */
+/** Maximum members of an example. When it has this number, further nested messages are left out. */
 const MAX_MEMBERS = 30;
 /**
  * Maximum fields of a message with an example. A document repeats the example for each path of an

@@ -16,7 +16,7 @@ import { formSchema, queryParameters } from "./parameters.js";
 export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, item: JsonSchema][] {
   const path = pathOf(endpoint);
   const unversioned: [path: string, id: string][] = [[path, ""]];
-  // The short path of `Call`.
+  // The endpoint `Call` also has a shorter path, which is only the service's name.
   if (path.toLowerCase() === `/${endpoint.service}/call`) unversioned.push([`/${endpoint.service}`, "-short"]);
   const describe = isPlain(endpoint) ? plainItem : socketItem;
   const shared = sharedOf(endpoint, schemas);

@@ -6,8 +6,8 @@
  *     /openapi/fields             the field names of all endpoints, for the search on the pages
  *
  * Each caller sees the endpoints that it may call, as in `registry:Registry.Describe`. A caller
- * that may not call that endpoint is refused here, too. A result for all services is made in steps,
- * because the types of services that have not been called yet are parsed for it.
+ * that may not call `registry:Registry.Describe` is refused here, too. A result for all services is
+ * made in steps, because the types of services that have not been called yet are parsed for it.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
@@ -153,8 +153,8 @@ const MAX_NAMES = 500;
 const knownNames = new WeakMap<DescMethod, readonly string[]>();
 
 /**
- * The distinct names of all fields of an endpoint, with nested messages, in lowerCamelCase, for the
- * search on the pages.
+ * The names of all fields of an endpoint and of its nested messages, each name once, in
+ * lowerCamelCase. The search on the pages needs them.
  */
 function fieldNames(method: DescMethod): readonly string[] {
   const before = knownNames.get(method);

@@ -24,7 +24,8 @@ export interface AdmitResult {
 const NO_BODY: readonly Uint8Array[] = [];
 
 /**
- * As `admit`, where the token is known and the body has arrived and is not encoded.
+ * Does the same as `admit`, where the guard knows the token, and the body has arrived and is not
+ * encoded.
  * @returns undefined where `admit` would have to wait
  */
 export function admitAtOnce(
@@ -41,7 +42,7 @@ export function admitAtOnce(
   const admission = options.guard.admitAtOnce(credentials, target.endpoint);
   if (admission === undefined) return undefined;
   const maxBody = dialect.maxBody(maxMessageOf(route, options));
-  // The body had already arrived, so this one decision is later than its last byte.
+  // The last byte of the body arrived before this decision, so no second decision is needed.
   const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
   return body && { admission, body };
 }

@@ -78,7 +78,8 @@ async function callWithTypes(
     () => state.dialect.readMessage(request, target, body, route),
     admitted.deadlineMonotonicMs,
   );
-  // Changes of the rules may have been acknowledged while the types were fetched.
+  // The guard decides again, because a change of the rules may have been acknowledged while the
+  // types were fetched.
   const admission = await options.guard.admit(credentials, target.endpoint);
   return callOnce(admitted, message, startOf(admitted, admission, options));
 }
@@ -211,9 +212,10 @@ export function startOf(
 }
 
 /**
- * Options of a streaming call. The call is opened at the service with its first message, however
- * late that message arrives. The guard decides again at that time, unless the message was received
- * before the stage `admit` ended: then the admission is already newer than the message.
+ * Options of a streaming call. The call is opened at the service when its first message has
+ * arrived, however late that is. The guard decides again at that time, unless the message was
+ * received before the stage `admit` ended. In that case the admission is already newer than the
+ * message.
  */
 function streamOptions(admitted: AdmittedRequest, options: StageOptions): StreamCallOptions {
   const { request, state, route, target, credentials, admission, deadlineMonotonicMs: deadline } = admitted;
@@ -260,7 +262,8 @@ function metadataOf(
   if (target.metadata.isAny) metadata.push(...target.metadata.read(request.rawHeaders));
   switch (target.identity) {
     case "token":
-      // A token that belongs to no caller here belongs to no caller at the authority either.
+      // If the guard knows no caller for the token, the authority knows none either. So the token
+      // is not sent.
       if (token !== undefined && admission.caller !== undefined) metadata.push(["authorization", `Bearer ${token}`]);
       if (enrolment !== undefined && target.endpoint.service === "auth") {
         metadata.push(["x-portico-gateway", enrolment], [CLIENT_ADDRESS, request.remoteAddress]);

@@ -30,7 +30,7 @@ export function isLarge({ body }: BareResponse): boolean {
  * The reply as it is sent: compressed where the client accepts that. These are not compressed:
  * - bytes that would not become smaller
  * - responses to a request with `no-transform`
- * - messages with a secret. Where a message also contains text that the caller chose, its
+ * - messages with a secret. If such a message also contains text that the caller chose, its
  *   compressed length reveals something about the secret (https://www.breachattack.com).
  * @param reply one for which `isLarge` returns true
  * @throws {HttpError} (rejects) 503 where there is no memory for the reply

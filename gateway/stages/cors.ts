@@ -1,7 +1,8 @@
 /**
  * Stage 1, cors: checks the host, and which web pages may send requests
  * (https://fetch.spec.whatwg.org/#http-cors-protocol). Pages of the gateway's own origin and of the
- * origins in `PORTICO_CORS` may. They never send credentials.
+ * origins in `PORTICO_CORS` may. They never send cookies, which CORS calls credentials. They send a
+ * token in the header Authorization.
  *
  * CORS prevents a page from reading a response. It does not prevent a page from sending a request,
  * for example by an image or a form. So the gateway itself rejects requests of cross-origin pages.
@@ -36,8 +37,8 @@ export function checkCors(
 }
 
 /**
- * `*` exposes the service's metadata. In a response without credentials it stands for every name
- * (https://fetch.spec.whatwg.org/#http-access-control-expose-headers).
+ * `*` exposes the service's metadata. In a response to a request without cookies it stands for
+ * every name (https://fetch.spec.whatwg.org/#http-access-control-expose-headers).
  */
 const EXPOSED = "X-Request-Id, Retry-After, *";
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];

@@ -4,10 +4,10 @@
  * response, a stream and an error are written. The stages are the same for every dialect, so no
  * dialect bypasses the rules.
  *
- * No dialect reads a body before the guard has decided who calls. Until then its functions get only
- * the head of the request, and the stages receive the body. These functions are properties and not
- * methods, because TypeScript checks the parameters of properties more strictly: a method could
- * declare that it takes the whole request.
+ * No dialect reads a body before the guard has admitted the caller. Until then the functions of a
+ * dialect get only the head of the request. The stages receive the body. These functions are
+ * properties and not methods, because TypeScript checks the parameters of properties more strictly:
+ * a method could declare that it takes the whole request.
  *
  * The stages know no socket.
  */
@@ -65,8 +65,8 @@ export interface Dialect {
   readonly isEncoded: (request: GatewayRequestHead) => boolean;
   /**
    * @param maxMessage maximum size of the message in bytes, before and after decompression
-   * @throws {HttpError} (rejects) 400 for a body that is not encoded so, 413 too large, 503 no
-   * memory
+   * @throws {HttpError} (rejects) 400 for a body that is not in its declared encoding, 413 too
+   * large, 503 no memory
    */
   decodeBody(
     request: GatewayRequest,
@@ -109,8 +109,8 @@ export interface Dialect {
 }
 
 /**
- * A reply. Where its message has to be compressed first: a function that returns the reply with the
- * compressed message.
+ * A reply, or a function that returns the reply. It is a function where the message has to be
+ * compressed first.
  */
 export type Written = BareResponse | (() => Promise<BareResponse>);
 
@@ -119,7 +119,7 @@ export type Written = BareResponse | (() => Promise<BareResponse>);
  * admitted its sender.
  */
 export interface BodyRoute {
-  /** The permission to send the body: what the guard decides on. */
+  /** What the guard decides on before the body is received: whether the caller may send it. */
   readonly sending: Guarded;
   /** Maximum size of the body in bytes, before and after decompression. */
   readonly maxBody: number;

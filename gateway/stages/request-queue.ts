@@ -40,8 +40,8 @@ export function queueRequests(
 }
 
 /**
- * Waits for the turn of a request whose body arrived after the request had begun. Most of the
- * processor time of such a request is still to come.
+ * Waits for the turn of a request whose body arrived after the request had begun. Such a request
+ * waits again, because most of its work begins only now.
  * @param service that the request calls
  * @returns undefined where the request continues at once
  * @throws {HttpError} (or rejects with it) 503 where the request has waited for too long or would

@@ -47,7 +47,7 @@ export function writeAtOnce(
 }
 
 /**
- * As `writeAtOnce`, where types have to be fetched first.
+ * Does the same as `writeAtOnce`, but fetches types from the service first where they are missing.
  * @param deadlineMonotonicMs of the call, in milliseconds of `performance.now()`
  */
 export async function write(
@@ -67,7 +67,7 @@ export async function write(
 }
 
 /**
- * As `respond`, where the reply is not compressed.
+ * Does the same as `respond`, where the reply need not be compressed.
  * @returns undefined where the reply may have to be compressed
  */
 export function respondAtOnce(

@@ -46,7 +46,7 @@ export async function findRoute(
 }
 
 /**
- * As `findRoute`, where a dialect finds the route by the head of the request alone.
+ * Does the same as `findRoute`, where a dialect finds the route by the head of the request alone.
  * @returns undefined where no dialect does
  */
 export function findRouteAtOnce(

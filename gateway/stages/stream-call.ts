@@ -2,12 +2,11 @@
  * One streaming call over a channel, in wire bytes. It ends with the service's status, when the
  * guard no longer admits the caller, or when the gateway stops it.
  *
- * The call is opened at the service with its first message, however late that message arrives. The
- * guard decides again at that time, because the caller that the service sees must not be older than
- * the message.
+ * The call is opened at the service when its first message has arrived, however late that is. The
+ * guard decides again at that time, because what it decided before the message may be out of date.
  *
- * While the guard lets no message of the stream pass, messages that have arrived wait here, and
- * neither side is asked for more.
+ * The guard lets no message of the stream pass while it has no lease, or looks the caller up again.
+ * Then messages that have arrived wait here, and the gateway asks neither side for more.
  */
 import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
@@ -89,7 +88,8 @@ export class StreamCall implements CallListener {
   #call: OutgoingCall | undefined;
   #begun = false;
   /**
-   * Messages for the service that wait until the guard has decided, or lets messages pass again.
+   * Messages for the service. They wait until the call is opened, or until the guard lets messages
+   * pass again.
    */
   #unsent: Uint8Array[] = [];
   /** Headers of the service that wait until the guard lets messages pass again. */
@@ -101,7 +101,8 @@ export class StreamCall implements CallListener {
   #received: Uint8Array[] = [];
   #status: Status | undefined;
   /**
-   * Ends a call at its deadline before the first message is sent. From then on the channel does.
+   * Ends the call at its deadline, as long as the call is not opened at the service. Later the
+   * channel does that.
    */
   readonly #timer: NodeJS.Timeout | undefined;
   #ended = false;
@@ -110,7 +111,7 @@ export class StreamCall implements CallListener {
    * afterwards.
    */
   #fetchingTypes = false;
-  /** How many times types have been fetched for this message. */
+  /** How many times types have been fetched for the first message of `#received`. */
   #fetches = 0;
   #paused = false;
   #isOver = false;
@@ -218,7 +219,10 @@ export class StreamCall implements CallListener {
     this.#finish(error, status.trailers);
   }
 
-  /** A registered service also asks its own guard, but an external service has none. */
+  /**
+   * Ends the call here, because an external service has no guard of its own. A registered service
+   * has one.
+   */
   onRefused(error: Error): void {
     this.stop(error);
   }

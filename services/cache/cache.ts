@@ -1,4 +1,4 @@
-/** Stores texts by key for a limited time, and counts. */
+/** Stores texts by key for a limited time, and adds to numbers. */
 import { CacheService } from "../../src/gen/cache/cache.js";
 import {
   type Call,

@@ -70,6 +70,7 @@ export const parts = [
           ...indexWrites(entry.value, id, undefined, record),
         ]);
         if (result.committed) return toRecord([id, record]);
+        // `failed` is the index of the write whose condition did not hold.
         if (result.failed === 1) throw alreadyExists(`id: the table ${table} has a record ${id}`);
         if (result.failed === 2)
           throw resourceExhausted(`The table ${table} has ${MAX_RECORDS} records: delete some first`);

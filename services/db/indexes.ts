@@ -1,7 +1,7 @@
 /**
  * Indexes. For each record and indexed field there is an index entry. Its key begins with the
  * field's value, written so that keys sort like values. Its value is the record's ID. An index
- * finds the records that may match; the filter decides.
+ * finds the records that may match. The filter then decides which of them do.
  */
 import { type Filter, Operator } from "../../src/gen/db/db.js";
 import { type Json, type JsonObject, valueAt } from "./filter.js";
@@ -121,7 +121,7 @@ function prefixOf(value: Json): string | undefined {
  */
 function numberKey(value: number): string {
   const bytes = Buffer.alloc(8);
-  // Adding 0 turns -0 into 0, which is equal to it.
+  // Adding 0 turns -0 into 0. The two are equal, so they must have the same key.
   bytes.writeDoubleBE(value + 0);
   const bits = bytes.readBigUInt64BE();
   const negative = bits >> 63n === 1n;

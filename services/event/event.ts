@@ -88,8 +88,8 @@ export const parts = [
           const { entries, next } = pageOf(await eventsFrom(call, stored, from, limit));
           const events = entries.filter(({ value }) => value.time >= earliest).map(toEvent);
           from = entries.length === 0 ? Math.max(from, stored.next) : offsetOf(entries.at(-1)!) + 1;
-          // Continues after a page with only events before `since`, because a response without
-          // events means that there are none.
+          // If all events of a page are older than `since`, the next page is read. A response
+          // without events would mean that no events are left.
           if (events.length > 0 || next === "" || call.signal.aborted) return { events, next: BigInt(from) };
         }
       };

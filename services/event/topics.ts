@@ -77,7 +77,8 @@ export function offsetOf({ key }: Entry<unknown>): number {
 }
 
 /**
- * The offset that a group acknowledged last. Creates the group if it is new, and also its topic.
+ * Returns the offset that a group acknowledged last; 0 for none. If the group or its topic does not
+ * exist, it is created.
  * @param start the offset with which a new group begins
  */
 export async function acknowledgedBy(call: Call, name: string, group: string, start = 1): Promise<number> {

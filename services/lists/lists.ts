@@ -57,6 +57,8 @@ export const parts = [
           ...writesOf(list, entry, { ...old, first: atFront ? start : old.first, length }),
           ...items.map((item, index) => ({ set: itemKey(old, start + index), value: item, collection: "items" })),
         ]);
+        // `failed` is the index of the write whose condition did not hold. 0 is the list, which
+        // another call changed; the next write counts the lists.
         if (!result.committed && result.failed > 0)
           throw resourceExhausted(`There are ${MAX_LISTS} lists: delete some first`);
         return result.committed ? { length } : undefined;
@@ -98,7 +100,7 @@ export const parts = [
         const found = await itemsOf(call).range({ prefix: `${stored.id}/`, after, limit: count });
         const { entries, next } = pageOf(found);
         const items = entries.map(({ value }) => value);
-        // Another call took items in between if there are fewer items or other ones.
+        // If items are missing or are not the expected ones, another call took items in between.
         const changed = entries[0]?.key !== itemKey(stored, position) || (next === "" && items.length < count);
         return changed ? undefined : { items, length: stored.length };
       });

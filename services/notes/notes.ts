@@ -1,7 +1,7 @@
 /**
- * Stores the notes of an account, and streams their changes. Each change is an entry too, at the
- * next position of its account. It is committed together with the note, so a stream reports exactly
- * the changes that were made.
+ * Stores the notes of an account, and streams their changes. Each change is stored as an entry too.
+ * Its key has the next position in the account's list of changes. It is committed together with the
+ * note, so a stream reports exactly the changes that were made.
  */
 import { monotonicFactory } from "ulid";
 import { Change, type Event, type Note, NotesService } from "../../src/gen/notes/notes.js";

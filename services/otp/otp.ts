@@ -49,6 +49,8 @@ export const parts = [
           const recorded = record(response);
           const writes = [...recorded, { set: keyOf(account, subject), value: code, ttlMs, ...condition }];
           const result = await codes.commit(writes);
+          // `failed` is the index of the write whose condition did not hold. This index is the
+          // code.
           if (!result.committed && result.failed === recorded.length) throw storageLimit.full();
           return result.committed ? response : undefined;
         },
@@ -93,7 +95,10 @@ function isRight(code: Code, given: string): boolean {
   return given.length === code.digits && verifySync({ ...hotp(code), token: given }).valid;
 }
 
-/** The write after an attempt. A right code is deleted; too many wrong ones delete it too. */
+/**
+ * The write after an attempt. The code is deleted after a right attempt, and after too many wrong
+ * attempts.
+ */
 function afterAttempt(key: string, entry: Entry<Code> | undefined, right: boolean): Write {
   if (entry === undefined) return { check: key, ifAbsent: true };
   const { value, version } = entry;

@@ -13,7 +13,7 @@ const CONTROL = /[\x00-\x1f\x7f]/;
 /**
  * Characters that are invisible or change how other characters look: controls (Cc), formats such as
  * text direction and zero width (Cf), line and paragraph separators, and code points without a
- * character (unassigned, private use). In a URL, they could make it look like another one.
+ * character (unassigned, private use). With such characters a URL could look like another URL.
  */
 const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 
@@ -43,7 +43,7 @@ export function checkName(field: string, value: string): void {
   throw invalidArgument(`${field}: must have 1 to 64 letters, digits or . _ -, and begin with a letter or digit`);
 }
 
-/** The name after which a page begins; undefined for the first page. */
+/** Checks the name after which a page begins. Returns undefined for the first page. */
 export function checkAfter(after: string): string | undefined {
   if (after !== "") checkName("after", after);
   return after || undefined;
@@ -95,6 +95,6 @@ export function checkDuration(field: string, value: Parameters<typeof durationMs
  */
 export function accountOf({ caller }: Call, owned: string): string {
   if (caller === undefined) throw unauthenticated(`${owned} belong to an account: call with a token`);
-  // Account names contain no colon, so this cannot be one.
+  // Account names contain no colon, so `service:…` cannot be the name of an account.
   return caller.account || `service:${caller.enrolment}`;
 }

@@ -6,11 +6,15 @@
  */
 import type { Call, Write } from "../../src/kit/index.js";
 
+// Stores that exist have the collection under this name.
 const COLLECTION = "trash";
 /** The maximum number of entries that one commit deletes. */
 const MAX_DELETED = 100;
 
-/** All entries of these collections whose keys begin with the ID and `/`. */
+/**
+ * What is to be deleted: all entries of these collections whose keys begin with the ID and `/`. The
+ * entry is stored under the ID.
+ */
 interface DeferredDelete {
   readonly collections: readonly string[];
 }

@@ -8,6 +8,7 @@ import { type Call, invalidArgument, type Write } from "../../src/kit/index.js";
 import { checkPrintable, checkText } from "./checks.js";
 import { retry } from "./retry.js";
 
+// Stores that exist have the collection under this name.
 const COLLECTION = "answers";
 const KEY = { min: 1, max: 64 };
 
@@ -20,7 +21,7 @@ interface StoredResponse<T> {
 export interface OnceOptions {
   /** The account. Accounts do not share keys. */
   readonly account: string;
-  /** Empty for a call that may not be repeated. */
+  /** Empty if the caller gave no key. Then a repeated call has its effect again. */
   readonly idempotencyKey: string;
   /** The parts of the request that must be equal in a repeated call, without the key itself. */
   readonly request: readonly (string | number | bigint)[];
@@ -29,8 +30,9 @@ export interface OnceOptions {
 }
 
 /**
- * Runs an attempt (see `retry`) unless the key was used before. The attempt adds the writes of
- * `record(response)` to its commit. The response must be JSON.
+ * Runs an attempt (see `retry`), unless the key was used before: then it returns the stored
+ * response. The attempt adds the writes of `record(response)` to its commit. The response must be
+ * JSON.
  * @throws {StatusError} INVALID_ARGUMENT if the key is malformed or was used with another request
  */
 export function once<T>(

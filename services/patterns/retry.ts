@@ -6,8 +6,8 @@ const last = new Map<string, Promise<unknown>>();
 
 /**
  * Repeats an attempt until it returns a result. An attempt reads entries, decides, and commits on
- * the condition that the entries have not changed. If they have, because another call was faster,
- * it returns undefined. Calls that lost such a race then run one after the other, because most
+ * the condition that the entries have not changed. If another call was faster and changed them, the
+ * attempt returns undefined. Calls that lost such a race then run one after the other, because most
  * attempts would fail if all ran at once.
  * @param changed what the call changes, such as the name of a list
  * @throws {StatusError} ABORTED if the caller has left or the deadline has passed

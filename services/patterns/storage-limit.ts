@@ -1,9 +1,9 @@
 /**
- * A maximum number of entries that expire. Entries that do not expire are counted by a number that
- * is committed with them. An entry that expires disappears without a commit, so such entries must
- * be counted in the store. That reads every key, so it is not done for each write: the next count
- * is due when half of the free capacity is used. Counting takes at most a twentieth of the time,
- * even while the limit is reached. Calls that need a count share one.
+ * Limits the number of entries that expire. Entries that do not expire need no such limit: a number
+ * that is committed with them counts them. An entry that expires disappears without a commit, so
+ * expiring entries must be counted in the store. A count reads every key, so it is not made for
+ * each write: the next count is due when half of the free capacity is used. Counting takes at most
+ * a twentieth of the time, even while the limit is reached. Calls that need a count share one.
  *
  * So the limit is not exact. Each further process on the same store may add up to half of the
  * maximum, minus one. Calls that run at the same time may add one entry each. Capacity that other
@@ -22,7 +22,10 @@ export interface TimeSource {
 
 /** What is known about the entries of a namespace and prefix. */
 interface Known {
-  /** The number of new entries that may be written before the next count. */
+  /**
+   * The number of new entries that may be written before the next count. Below 1, an entry is
+   * written only if it exists already.
+   */
   left: number;
   /** The earliest time of the next count. */
   next: number;

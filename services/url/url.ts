@@ -133,6 +133,7 @@ async function insert(call: Call, name: string, link: StoredLink): Promise<boole
     { increment: link.account, by: 1, max: MAX_LINKS, collection: "counts" },
     { set: `${link.account}/${name}`, value: true, collection: "owned" },
   ]);
+  // `failed` is the index of the write whose condition did not hold: 0 for a name that is taken.
   if (!result.committed && result.failed > 0) {
     throw resourceExhausted(`The account has ${MAX_LINKS} links: delete some first`);
   }

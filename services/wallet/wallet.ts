@@ -88,6 +88,7 @@ export const parts = [
         { increment: account, by: 1, max: MAX_WALLETS, collection: "counts" },
       ]);
       if (result.committed) return toWallet(id, wallet);
+      // `failed` is the index of the write whose condition did not hold.
       if (result.failed === 0) throw alreadyExists(`id: there is a wallet ${id}`);
       throw resourceExhausted(`You have ${MAX_WALLETS} wallets: delete some first`);
     },

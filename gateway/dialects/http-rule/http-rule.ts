@@ -30,7 +30,10 @@ import {
   writeResponse,
 } from "./message.js";
 
-/** The target's binding for a route from `findRoute`. @throws {HttpError} 503 like `bindingFor` */
+/**
+ * The binding of a route that `findRoute` returned, in the contract of the target. @throws
+ * {HttpError} 503 like `bindingFor`
+ */
 function bindingOf(target: Target, route: Route): Binding {
   return bindingFor(target, route as BoundRoute);
 }
@@ -56,7 +59,7 @@ export const httpRule: Dialect = {
   },
 };
 
-/** The first words of the guard's refusal. */
+/** A refusal of the guard begins with these words. At a path below /v1/ a hint is added to it. */
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
 

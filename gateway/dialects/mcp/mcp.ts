@@ -55,8 +55,8 @@ import { CALL, DESCRIBE, describedTool, findTool, listedTools, SEARCH, search } 
 
 export const PATH = "/mcp";
 /**
- * The guard decides about this endpoint before a message is received: anyone may send a message. It
- * decides about each tool separately.
+ * The endpoint about which the guard decides before a message is received. Anyone may send a
+ * message. The guard decides about the endpoint of a tool afterwards.
  */
 const MESSAGES: Guarded = {
   service: "gateway",
@@ -122,7 +122,7 @@ export class Mcp implements Dialect {
     return json.readTimeout(headers);
   }
 
-  /** Checks nothing: the body has already been received when a call reaches the stages. */
+  /** Checks nothing: the body has already been received to find the route. */
   checkBody(): void {}
 
   takesChunks(): boolean {

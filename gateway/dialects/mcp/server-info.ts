@@ -1,4 +1,4 @@
-/** What the server says of itself, and the members that each of its results has. */
+/** What the MCP server reports about itself, and the members that all its results have. */
 import packageJson from "../../../package.json" with { type: "json" };
 import type { RpcMessage } from "./message.js";
 import { negotiated, REVISIONS } from "./revision.js";

@@ -63,9 +63,9 @@ function nameOf({ $ref }: JsonSchema): string {
  * Formats of the documents that JSON Schema validators know. `password` does not restrict a value.
  */
 const FORMATS: ReadonlySet<unknown> = new Set(["date-time", "password"]);
-/** Keywords whose members are named by the contract. */
+/** Keywords whose members are schemas, under names from the contract. */
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs"]);
-/** Keywords whose value is data. */
+/** Keywords whose values contain no schemas. They are not changed. */
 const DATA: ReadonlySet<string> = new Set(["enum", "required"]);
 
 function plain(schema: unknown): unknown {

@@ -2,8 +2,9 @@
  * How messages are encoded in gRPC, gRPC-Web and Connect: as protobuf, whose bytes pass unchanged,
  * or as JSON, which is transcoded as in the JSON dialect.
  *
- * While instances of a service have different contracts, protobuf is read by the newest contract,
- * because callers see that one. It is transcoded for an instance with another contract.
+ * While instances of a service have different contracts, a protobuf message is read with the newest
+ * one, because that is the contract that callers see. For an instance with another contract the
+ * message is transcoded.
  */
 
 import type { MessageCodec as JsonCodec } from "../../../src/json/codec.js";

@@ -33,10 +33,7 @@ export interface EnvelopedStreamOptions {
 export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   /** Resolves when the response may begin, and rejects if the call fails before that. */
   readonly reply: Promise<BareResponse>;
-  /**
-   * A client may be silent in an open stream. In HTTP/1.1 the reader of the body limits the silence
-   * nevertheless.
-   */
+  /** In an open stream the client may send nothing for any time. */
   readonly allowsSilence = true;
   readonly #options: StreamCallOptions;
   readonly #format: EnvelopedStreamOptions;

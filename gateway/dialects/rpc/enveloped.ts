@@ -105,7 +105,8 @@ export class Enveloped implements Dialect {
   }
 
   /**
-   * A unary endpoint takes exactly one request message, and so does one whose response is a stream.
+   * The request message of an endpoint that takes exactly one: a unary endpoint, or one whose
+   * response is a stream.
    */
   #onlyMessage(
     request: GatewayRequest,
@@ -181,7 +182,7 @@ export class Enveloped implements Dialect {
   }
 }
 
-/** Base64 uses four bytes for three. */
+/** Maximum bytes of a body: its message in an envelope. Base64 uses four bytes for three. */
 function maxBodyOf(maxMessage: number, isText: boolean | undefined): number {
   const size = maxMessage + 5;
   return isText ? Math.ceil(size / 3) * 4 : size;

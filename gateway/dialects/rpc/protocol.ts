@@ -45,8 +45,8 @@ export const COMPRESSED = 1;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * A frame of a flag, a length and a message, followed by the bytes of `behind`. The message is
- * copied only once, because it may be large.
+ * Returns a frame (a flag, a length and a message), followed by the bytes of `behind`. The message
+ * is copied only once, because it may be large.
  */
 export function envelope(flag: number, message: Uint8Array, behind: Uint8Array = NO_BYTES): Buffer {
   const end = 5 + message.length;

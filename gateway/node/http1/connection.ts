@@ -58,9 +58,9 @@ export class Http1Connection implements PortConnection, Http1Owner {
   #bodyLeft: number | undefined;
   /** Bytes that have arrived and wait, because the connection cannot process more for now. */
   #unread: Buffer | undefined;
-  /** Bytes read before the end of the first head: HTTP/2 must begin with the first byte. */
+  /** Bytes read until the first head ended; then undefined. HTTP/2 must begin at the first byte. */
   #bytesBefore: number | undefined = 0;
-  /** After a rejection in an overload: delays the next request of its method and endpoint. */
+  /** Set after a rejection in an overload: delays the next request of its method and endpoint. */
   #throttle: Throttle | undefined;
   /** Further bytes are dropped. */
   #ignoresInput = false;
@@ -364,7 +364,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
 
   linger(): void {
     const { socket, limits } = this;
-    // The rest of the request may be on its way, and is read.
+    // If a request is still arriving, its rest is read and dropped. Other bytes are ignored.
     this.#ignoresInput ||= this.#receiving === undefined;
     this.#unread = undefined;
     this.#linger = setTimeout(() => socket.destroySoon(), LINGER_MS);

@@ -41,7 +41,7 @@ export type ExchangeHead = Pick<
   "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders"
 >;
 
-/** The head of a request whose bytes are not HTTP. */
+/** Stands for the head of a request whose bytes are not HTTP. */
 export const NO_HEAD: ExchangeHead = {
   method: "",
   target: "",
@@ -63,12 +63,12 @@ export interface Http1Owner {
   readonly keepAlive: string;
   readonly isLeaving: boolean;
   /**
-   * Whether the response of this exchange is the one that is written now. Responses are sent in the
+   * Whether the response of this exchange is the next one to be sent. Responses are sent in the
    * order of their requests.
    */
   isFirst(exchange: Exchange): boolean;
   readOn(): void;
-  /** Delays the next request of the same method and endpoint. */
+  /** Delays the client's next request to the same endpoint with the same method. */
   throttle(exchange: Exchange): void;
   /** The response has been sent. */
   onSent(exchange: Exchange): void;
@@ -79,7 +79,7 @@ export interface Http1Owner {
   destroy(): void;
 }
 
-/** The length of a chunked body, which may be any. */
+/** Stands for the length of a chunked body, which is not known in advance. */
 export const CHUNKED = -1;
 
 export interface ExchangeOptions {
@@ -261,7 +261,7 @@ export class Exchange implements GatewayRequest {
   /** The handler has responded. */
   respond(response: GatewayResponse): void {
     this.responded = true;
-    // With a stream the request stays in use, because the service may still read its body.
+    // If the response is a stream, the request stays in use: the service may still read its body.
     if (!isStream(response.body)) {
       this.#abort.forget();
       this.requestBody?.release();

@@ -13,7 +13,9 @@ import { SLOW_READER_MS } from "../slow-reader.js";
 const MAX_UNASKED = 16 * 1024;
 /** Minimum memory of a chunk of a body besides its bytes. A body may arrive one byte at a time. */
 const CHUNK_OVERHEAD = 128;
-/** Bytes of a body that is read in chunks that may wait while the service reads nothing. */
+/**
+ * Maximum bytes of an upload that wait while the service reads nothing. They are reserved at once.
+ */
 const PAUSED_UPLOAD = 128 * 1024;
 
 export interface BodyOwner {
@@ -53,8 +55,8 @@ export class Http1RequestBody implements UnfinishedBody {
   #isPaused = false;
   #timer: NodeJS.Timeout | undefined;
   /**
-   * Runs after the timer has expired, when sockets have been read: only then a missing chunk
-   * counts.
+   * Runs after the timer has expired and sockets have been read. Only then is it certain that the
+   * next chunk is late.
    */
   #lateCheck: NodeJS.Immediate | undefined;
 
@@ -74,7 +76,7 @@ export class Http1RequestBody implements UnfinishedBody {
     return this.#mode === "held" ? this.#size < MAX_UNASKED : !this.#isPaused;
   }
 
-  /** More has arrived. It is copied, because the memory of `chunk` is read into again. */
+  /** Receives more of the body. The bytes are copied, because the next read overwrites `chunk`. */
   receive(chunk: Buffer, start: number, end: number): void {
     if (this.#mode === "dropped") return;
     const copy = Buffer.allocUnsafe(end - start);
@@ -194,8 +196,8 @@ export class Http1RequestBody implements UnfinishedBody {
   }
 
   /**
-   * Returns the chunks. They are not stored here any longer, because the response may be a stream
-   * and take long.
+   * Returns the chunks, and forgets them here: the response may be a stream that lasts long, and
+   * the chunks would use memory until its end.
    */
   #take(): Buffer[] {
     const chunks = this.#chunks;
@@ -221,7 +223,7 @@ export class Http1RequestBody implements UnfinishedBody {
 
   #tryCollect(bytes: number): boolean {
     const { memory } = this.#owner;
-    // A body that has arrived before it is read is finished.
+    // A body that has arrived completely is finished, even if the handler has not read it.
     const isUnfinished = !this.isComplete;
     if (!memory.tryReserve(bytes, isUnfinished ? this : undefined)) return false;
     this.#reserved += bytes;

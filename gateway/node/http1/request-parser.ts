@@ -35,7 +35,7 @@ const CHUNK_OVERHEAD = 20;
 
 const HEADERS_TOO_LARGE = new HttpError(431, "The headers are too large");
 const EXTENSIONS_TOO_LARGE = new HttpError(413, "The chunk extensions are too large");
-/** Also for a malformed version. */
+/** The error for any other version of HTTP, and for a malformed one. */
 export const OTHER_VERSION = new HttpError(505, "The version of HTTP must be 1.0 or 1.1");
 
 /** How far a call of `parse` got. */
@@ -53,7 +53,10 @@ export const ParseOutcome = {
 } as const;
 export type ParseOutcome = (typeof ParseOutcome)[keyof typeof ParseOutcome];
 
-/** The kind of the last span, since the next one may continue it. */
+/**
+ * Kinds of spans. The parser remembers the kind of the last span, because the next one may continue
+ * it.
+ */
 const NOTHING = 0;
 const URL = 1;
 const FIELD = 2;
@@ -207,8 +210,8 @@ export class RequestParser {
 
   /**
    * Stores the part of a head that has arrived.
-   * @returns false where it is too long. Here the spaces count too, which the header limit does not
-   * count
+   * @returns false where it is too long. Spaces count here, but not towards the limit of the
+   * headers
    */
   #keepPartial(to: number): boolean {
     if (this.#last === NOTHING) return true;
@@ -223,8 +226,8 @@ export class RequestParser {
   }
 
   /**
-   * llhttp has paused at the end of the headers, with or without a chunked body to follow, or of
-   * the request.
+   * llhttp has paused: at the end of the headers, whether or not a chunked body follows, or at the
+   * end of the request.
    */
   #pause(wasInBody: boolean): ParseOutcome {
     this.#source = undefined;

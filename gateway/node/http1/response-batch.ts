@@ -28,8 +28,8 @@ export class ResponseBatch {
 
   respond(exchange: Exchange, response: GatewayResponse): void {
     const { body, length } = response;
-    // While a request is still being sent, the part that has arrived determines how its response is
-    // written.
+    // How a response is written depends on whether its request has arrived completely. So the
+    // response to an incomplete request does not wait.
     if (length > MAX_WAITING_BODY || isStream(body) || !exchange.isComplete) return void exchange.respond(response);
     const count = this.#waiting.push({ exchange, response });
     if (count === 1) setImmediate(this.flush);

@@ -145,11 +145,11 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
     return isSending;
   }
 
-  // For the port.
+  // Called by the port:
 
   /**
-   * Makes the client open another connection. Done at once, or after its first request where none
-   * has come yet.
+   * Tells the client to send further requests on another connection. It is told at once, or after
+   * its first request if it has not sent one yet.
    */
   leave(): void {
     this.#leaving = true;
@@ -188,7 +188,7 @@ export class Http2Connection extends ServerConnection implements Http2Owner, Por
   }
 }
 
-/** Replaces the request where none is well-formed. */
+/** Stands for a request that is not well-formed, so that the handler can record its error. */
 function noRequest(error: HttpError, remoteAddress: string): GatewayRequest {
   const fail = (): never => {
     throw error;

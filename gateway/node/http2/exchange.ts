@@ -62,8 +62,8 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
 
   // How it ends.
 
-  // Until its response is written, the stream counts towards the maximum of open streams. That
-  // slows the client down.
+  // Receives no more of the body, and delays the response. Until the response is written, the
+  // stream counts towards the maximum of open streams. That slows the client down.
   throttle(): void {
     this.#isRefused = true;
     this.stopReading();

@@ -1,7 +1,7 @@
 /**
- * The part of a request's body that has come over HTTP/2 and was not taken yet. Frames are copied,
- * because the connection reuses the memory that it reads into. Small frames are copied into one
- * chunk, so that a body of many frames needs no more memory than its bytes.
+ * The part of a request's body that has arrived over HTTP/2 and that the handler has not taken yet.
+ * Frames are copied, because the connection reuses the memory that it reads into. Small frames are
+ * copied into one chunk, so that a body of many frames needs no more memory than its bytes.
  */
 import { MAX_FRAME_SIZE } from "../../../src/http2/frames.js";
 

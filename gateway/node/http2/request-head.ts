@@ -15,7 +15,10 @@ import { HttpError } from "../../http/errors.js";
 import { type RequestHeaders, readHeaders } from "../../http/headers.js";
 import { NO_TUNNEL, UNKNOWN_EXPECTATION } from "../request-errors.js";
 
-/** Names with a rule here, in addition to those with a rule in HTTP/2. */
+/**
+ * Header names that this file treats specially, in addition to the names that HTTP/2 treats
+ * specially.
+ */
 const OwnKind = { HOST: FIRST_OWN_KIND, COOKIE: FIRST_OWN_KIND << 1 } as const;
 
 /** The header names of all HTTP/2 connections of the port. */

@@ -83,7 +83,7 @@ export abstract class RequestStream extends Http2ResponseStream {
   #isUnfinished = false;
   /** Further bytes of the body are dropped. */
   #dropping = false;
-  /** The error of a body that did not come to its end. */
+  /** The error of a body that did not arrive completely. */
   #bodyError: HttpError | undefined;
   readonly #tryReserve = (bytes: number): boolean => this.reserve(bytes);
 
@@ -121,7 +121,8 @@ export abstract class RequestStream extends Http2ResponseStream {
     this.#onRequestEnd();
   }
 
-  // A body of one frame is never unfinished.
+  // This stream, while memory is reserved for an unfinished body. A body of one frame is never
+  // unfinished.
   protected override get unfinished(): UnfinishedBody | undefined {
     if (this.#reservesFinished) return FINISHED;
     const isReceiving = this.#reader === undefined ? this.#isReceiving : this.#readerIsUnfinished;
@@ -276,7 +277,8 @@ export abstract class RequestStream extends Http2ResponseStream {
   // How it ends.
 
   /**
-   * The body does not come to its end. Where the handler still reads it, the response is the error.
+   * Gives up the body, which will not arrive completely. If the handler still reads it, the reader
+   * gets the error.
    */
   protected fail(error: HttpError): void {
     if (this.#bodyError !== undefined) return;

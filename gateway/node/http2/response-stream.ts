@@ -160,7 +160,8 @@ export abstract class Http2ResponseStream extends Stream {
   /** There is no memory for more of a response that the client does not read. */
   onNoMemory(): void {
     if (this.gone) return;
-    // Its source may be within `write`, and must not be called back from there.
+    // Called later, because the source of the body may be calling `write` now, and must not be
+    // called back from there.
     queueMicrotask(() => {
       if (this.gone) return;
       this.abort(NO_MEMORY);

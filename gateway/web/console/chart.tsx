@@ -172,7 +172,10 @@ function known({ values }: Series): number[] {
   return values.filter((value) => value !== undefined);
 }
 
-/** The next higher number of 4, 8, 20, 40, 80 … A fourth of each is a round number. */
+/**
+ * The smallest number of 4, 8, 20, 40, 80 … that is not below the value. The four lines of the
+ * chart then stand at round numbers.
+ */
 function niceAbove(value: number): number {
   if (value <= 0) return TICKS;
   const power = 10 ** Math.floor(Math.log10(value / TICKS));
@@ -180,7 +183,7 @@ function niceAbove(value: number): number {
   return step * power * TICKS;
 }
 
-/** The same for a count. */
+/** The same for a count: at least 4, so that each line stands at a whole number. */
 function niceCount(value: number): number {
   return Math.max(TICKS, niceAbove(value));
 }

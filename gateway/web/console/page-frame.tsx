@@ -73,7 +73,7 @@ export function Loaded<Value>({ loading, what, children }: LoadedProps<Value>) {
   const shown = useRef<HTMLDivElement>(null);
   const hadFocus = shown.current?.contains(document.activeElement) ?? false;
   useLayoutEffect(() => {
-    // The row with the button that was pressed may have been removed.
+    // The action may have removed the row whose button had the focus.
     if (hadFocus) keepFocus();
   });
   if (value === undefined || !isCurrent) {

@@ -68,7 +68,8 @@ function JsonControl({ control, value, onChange }: Omit<FieldControlProps, "fiel
     setText(typed);
     onChange(read(typed));
   };
-  // If an item of a list has been removed, this may now be the control of another item.
+  // If an item of a list has been removed, this may now be the control of another item. Then the
+  // typed text does not belong to the value, and is not shown.
   const isTyped = JSON.stringify(read(text)) === JSON.stringify(value);
   return (
     <textarea

@@ -190,7 +190,10 @@ class Reader {
     };
   }
 
-  /** A schema's own keywords. Lists and maps are never behind a `$ref`. */
+  /**
+   * The schema, or an empty one if it is a `$ref`. This finds lists and maps, which are never
+   * behind a `$ref`.
+   */
   #inline(schema: Schema): Schema {
     return schema.$ref === undefined ? schema : {};
   }

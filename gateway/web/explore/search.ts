@@ -1,7 +1,7 @@
 /**
  * Searches the services. Every word of the query must be in the service's name or summary, or in an
- * endpoint's name, summary or fields. A match in a name counts more than one in a text, and a match
- * at the start of a word more than one inside it.
+ * endpoint's name, summary or fields. A match in a name counts more than a match in a text. A match
+ * at the start of a word counts more than a match inside the word.
  */
 
 export interface Searchable {
@@ -66,8 +66,8 @@ function find<Service extends Searchable>(service: Service, words: readonly stri
 }
 
 /**
- * 2 if the name or a word in it begins with the text, 1 if the text is inside the name, otherwise
- * 0.
+ * Returns 2 if the name or a word in it begins with `word`, 1 if `word` is elsewhere in the name,
+ * otherwise 0.
  */
 function inName(name: string, word: string): number {
   const at = name.toLowerCase().indexOf(word);

@@ -46,7 +46,8 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
           </ErrorNotice>
         )}
         {value === undefined && error === undefined ? (
-          // Without it the page would move when the document arrives, maybe under a click.
+          // Reserves the place of the content. Otherwise the page would move when the document
+          // arrives, maybe during a click.
           <Progress label="Loading the fields" />
         ) : endpoint === undefined ? (
           <Overview service={service} document={value} />
@@ -59,8 +60,9 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
 }
 
 /**
- * Counts how often an account signed out. The count is part of a key, so that no visitor sees what
- * another account typed and received. Signing in keeps the content of the page.
+ * Counts how often an account signed out. The count is part of the page's `key`, so a sign-out
+ * draws a new page: no visitor sees what another account typed and received. Signing in keeps the
+ * content of the page.
  */
 function useSignOutCount(account: string | undefined): number {
   const last = useRef({ account, count: 0 });
@@ -168,7 +170,10 @@ function FirstCall({ endpoint, document }: { readonly endpoint: Endpoint; readon
   return <SnippetTabs endpoint={endpoint} call={call} withToken={!endpoint.open} described={described} />;
 }
 
-/** A button, because a link sends no token, and the document shows what the caller may call. */
+/**
+ * A button and not a link: a link sends no token, and the document shows only what the caller may
+ * call.
+ */
 function DownloadButton({ service }: { readonly service: string }) {
   const [busy, setBusy] = useState(false);
   const download = async () => {

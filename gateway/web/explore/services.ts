@@ -38,7 +38,7 @@ export async function listServices(signedIn: boolean, signal: AbortSignal): Prom
   }));
 }
 
-/** Services of Portico itself, as opposed to services that it serves for others. */
+/** The authority and the registry. The pages list them apart from the services that callers use. */
 const OWN: ReadonlySet<string> = new Set(["auth", "registry"]);
 
 export function isOwn({ name }: Service): boolean {

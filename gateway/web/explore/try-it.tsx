@@ -233,7 +233,8 @@ function CallForm({ progress, text, editor, confirm, onSend, children }: CallFor
     setSent(text);
     onSend?.();
   };
-  // Enter alone sends from a line of text, but not from a text area or a select.
+  // Ctrl+Enter sends from every control. The browser itself sends at Enter only in a line of text,
+  // not in a text area or a select.
   const onKeyDown = (event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();

@@ -22,7 +22,7 @@ export interface Credentials {
 export const session = new Store<Session | undefined>(undefined);
 /**
  * Why the session has ended, unless the visitor signed out. It is set again each time a token is
- * needed.
+ * needed, so that the sign-in dialog opens again.
  */
 export const ended = new Store<string | undefined>(undefined);
 

@@ -25,8 +25,8 @@ interface State<Value> {
 }
 
 /**
- * Loads a value, again when its parameters change, and returns the last value until the new one has
- * been loaded.
+ * Loads a value, and loads it again when its parameters change. Until the new value has been
+ * loaded, it returns the last one.
  * @param load is called when `parameters` change; the signal cancels the call before
  */
 export function useLoad<Value>(

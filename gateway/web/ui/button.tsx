@@ -11,8 +11,8 @@ type ButtonProps = Omit<JSX.IntrinsicElements["button"], "class" | "icon"> & {
 };
 
 /**
- * While it is busy or disabled it does nothing, but it keeps the focus, which a disabled element
- * would lose.
+ * A button that is busy or disabled does nothing, but keeps the focus. With the attribute
+ * `disabled` it would lose the focus.
  */
 export function Button({
   kind = "secondary",
