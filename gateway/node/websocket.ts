@@ -271,7 +271,7 @@ class OpenWebSocket implements MessageSocket {
   }
 
   #giveUp(): void {
-    this.onAbort(new HttpError(499, "The client did not respond a ping"));
+    this.onAbort(new HttpError(499, "The client did not respond to a ping"));
     this.opened.terminate();
   }
 

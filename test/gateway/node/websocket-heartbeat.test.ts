@@ -28,6 +28,6 @@ t.test("a silent WebSocket is pinged; pongs and messages count as a response", a
   mock.timers.tick(HEARTBEAT_MS);
   // Data that may have arrived is read first.
   await new Promise(setImmediate);
-  t.match(gone, [{ status: 499, message: "The client did not respond a ping" }]);
+  t.match(gone, [{ status: 499, message: "The client did not respond to a ping" }]);
   t.ok(socket.destroyed);
 });
