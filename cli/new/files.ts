@@ -129,7 +129,7 @@ function readme(name: string): string {
 A service of Portico: gRPC inside, called as JSON from outside.
 
     npm install
-    npm run dev        # the door and this service; reloads what you save
+    npm run dev        # a gateway and this service; reloads what you save
 
     $ curl 'http://127.0.0.1:8080/${name}?name=Ada'
     {"message":"Hello Ada"}
