@@ -178,7 +178,7 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
-  async "accounts deleted, and scopes taken, since"(to) {
+  async "accounts deleted, and scopes removed, since"(to) {
     await to.auth("Accounts/Create", { name: "deleted", password: PASSWORD });
     await to.auth("Accounts/SetScopes", { name: "admin", scopes: ["admin", "staff"] });
     return {

@@ -167,7 +167,7 @@ async function clientSurvives(sequence: Sequence): Promise<void> {
     const onEnd = (): void => {
       ends[index] = (ends[index] as number) + 1;
     };
-    const start = { path: "/raw.Raw/Chat", metadata: [], deadline: performance.now() + 60_000 };
+    const start = { path: "/raw.Raw/Chat", metadata: [], deadlineMonotonicMs: performance.now() + 60_000 };
     const call = new ClientCall(start, { onMessage() {}, onEnd }, calls);
     connection.open(call);
     call.send(Buffer.from("a"));

@@ -164,7 +164,7 @@ t.test("a unary call with a synchronous result creates no promise, timer or Abor
   const hook = createHook({ init: (_id, type) => made.push(type) });
   const call = (within: () => void): Promise<void> =>
     new Promise((resolve) => {
-      const start = { path: RawService.one.path, metadata: [], deadline: performance.now() + 60_000 };
+      const start = { path: RawService.one.path, metadata: [], deadlineMonotonicMs: performance.now() + 60_000 };
       const message = Buffer.from("a");
       within();
       const call = channel.open(start, { onMessage() {}, onEnd: () => resolve() });

@@ -68,7 +68,7 @@ function load(balancer: Balancer, path: string, time: number): Load {
 
 function end(balancer: Balancer, path: string, time: number): Promise<Code> {
   return new Promise((resolve) => {
-    const start = { path, metadata: [], deadline: performance.now() + time };
+    const start = { path, metadata: [], deadlineMonotonicMs: performance.now() + time };
     const onEnd = ({ code }: { code: Code }): unknown => setTimeout(resolve, PAUSE_MS, code);
     const call = balancer.open(start, { onMessage() {}, onEnd });
     call.send(Buffer.alloc(0));

@@ -75,7 +75,7 @@ function onClock(t: Test, instances: readonly Channel[]) {
   const balancer = balance(t, instances);
   const ended: Status[] = [];
   const call = (refusable = true): void => {
-    const start = { path: RawService.one.path, metadata: [], deadline: now + 60_000, refusable };
+    const start = { path: RawService.one.path, metadata: [], deadlineMonotonicMs: now + 60_000, refusable };
     balancer.open(start, { onMessage() {}, onEnd: (ending) => ended.push(ending) });
   };
   const pass = (milliseconds: number): void => {

@@ -51,7 +51,7 @@ export function rawService(endpoints: Partial<RawImplementation>): Service {
 /** The status of a call to the unary endpoint. */
 export function statusOf(channel: Channel, metadata: [string, string][] = []): Promise<Status> {
   return new Promise((resolve) => {
-    const start = { path: RawService.one.path, metadata, deadline: performance.now() + 60_000 };
+    const start = { path: RawService.one.path, metadata, deadlineMonotonicMs: performance.now() + 60_000 };
     const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
     opened.send(Buffer.from("a"));
     opened.end();

@@ -174,7 +174,7 @@ t.test("while a server does not describe a type", async (t) => {
     const channel = new Http2Channel(silent.gateway.address);
     t.teardown(() => channel.close());
     const status = await new Promise<Status>((resolve) => {
-      const start = { path: "/vault.Vault/Fail", metadata: [], deadline: undefined };
+      const start = { path: "/vault.Vault/Fail", metadata: [], deadlineMonotonicMs: undefined };
       const opened = channel.open(start, { onMessage() {}, onEnd: resolve });
       opened.send(Buffer.alloc(0));
       opened.end();

@@ -75,7 +75,7 @@ async function survives(t: Test, program: string, args: (port: number) => string
 function call(channel: Http2Channel, path: string, request: Buffer): Promise<{ code: Code; messages: number }> {
   return new Promise((resolve) => {
     let messages = 0;
-    const start = { path, metadata: [], deadline: performance.now() + 2 * SILENCE_MS };
+    const start = { path, metadata: [], deadlineMonotonicMs: performance.now() + 2 * SILENCE_MS };
     const opened = channel.open(start, {
       onMessage: () => messages++,
       onEnd: ({ code }) => resolve({ code, messages }),

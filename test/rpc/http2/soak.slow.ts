@@ -64,7 +64,7 @@ async function one(): Promise<void> {
   seen.set(id, 0);
   if (cancelled) setTimeout(() => controller.abort(), next % 3);
   try {
-    const options = { signal: controller.signal, deadline: performance.now() + 10_000 };
+    const options = { signal: controller.signal, deadlineMonotonicMs: performance.now() + 10_000 };
     const reply = await unary(channel, RawService.one, request, options);
     if (!reply.equals(request)) wrong.push(`${id} was answered with another's reply`);
     if (seen.get(id) !== 1) wrong.push(`${id} was seen ${seen.get(id)} times`);

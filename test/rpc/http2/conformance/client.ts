@@ -54,7 +54,7 @@ async function call(channel: Http2Channel, asked: Message): Promise<CallEvents> 
   const start = {
     path: `/${asked.service ?? SERVICE}/${asked.method}`,
     metadata: fromHeaders(asked.requestHeaders),
-    deadline: asked.timeoutMs === undefined ? undefined : performance.now() + asked.timeoutMs,
+    deadlineMonotonicMs: asked.timeoutMs === undefined ? undefined : performance.now() + asked.timeoutMs,
   };
   const opened = channel.open(start, events);
   for (const [index, { value }] of asked.requestMessages.entries()) {
