@@ -96,7 +96,7 @@ const refused: readonly (readonly [name: string, manner: Manner | undefined, cod
     Code.INTERNAL,
     /not list its services: broken/,
   ],
-  ["a response of another kind", but("listServices", () => described()), Code.INTERNAL, /answers something else/],
+  ["a response of another kind", but("listServices", () => described()), Code.INTERNAL, /responds with something else/],
   ["an empty response", but("listServices", () => undefined), Code.INTERNAL, /ended in the middle/],
   [
     "a service that it cannot describe",
