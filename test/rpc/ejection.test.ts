@@ -39,7 +39,12 @@ async function calls(balancer: Balancer, count: number, repeatable = false): Pro
 function end(balancer: Balancer, repeatable: boolean): Promise<string> {
   return new Promise((resolve) => {
     let response = "";
-    const start = { path: RawService.one.path, metadata: [], deadlineMonotonicMs: performance.now() + 60_000, repeatable };
+    const start = {
+      path: RawService.one.path,
+      metadata: [],
+      deadlineMonotonicMs: performance.now() + 60_000,
+      repeatable,
+    };
     const call = balancer.open(start, {
       onMessage: (message) => {
         response = Buffer.from(message).toString();
