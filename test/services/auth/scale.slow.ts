@@ -1,5 +1,5 @@
 /**
- * An authority with many keys (100,000 at full length): the work between two turns of the event loop is limited, whatever
+ * An authority with 100,000 keys: the work between two turns of the event loop is limited, whatever
  * the number of keys. The tests measure amounts of work, not time, so they also pass on a busy
  * computer. `bench/authority.ts` measures time.
  */
@@ -14,13 +14,12 @@ import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
-import { FULL } from "../../support/full.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { HASH, openJournal } from "./open.js";
 
 type Events = NonNullable<Event["event"]>;
 
-const KEYS = FULL ? 100_000 : 50_000;
+const KEYS = 100_000;
 const ACCOUNTS = 1_000;
 const BATCH = 50;
 const START = 1_800_000_000_000;
