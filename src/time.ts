@@ -25,6 +25,12 @@ export function durationMs(duration: Duration): number {
   return Number(duration.seconds) * 1000 + duration.nanos / 1e6;
 }
 
+/** @param ms milliseconds, not negative */
+export function toDuration(ms: number): Duration {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds: BigInt(seconds), nanos: Math.round((ms - seconds * 1000) * 1e6) };
+}
+
 /**
  * Converts a moment of the monotonic clock to the wall clock as currently set, in whole
  * milliseconds.

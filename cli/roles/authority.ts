@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { formatAddress } from "../../src/address/address.js";
+import { formatAddress, type GrpcTarget } from "../../src/address/address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
@@ -128,7 +128,7 @@ export async function openRegistry(
   // these names at an earlier start.
   for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
   const authorities = (): number => authority.count();
-  const { connect } = transport;
+  const connect = (target: GrpcTarget) => transport.connect(target);
   const registry = createRegistry({ guard, external: config.services, owners, connect, log, budget, authorities });
   const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);

@@ -28,14 +28,15 @@ export class UnreadContractError extends Error {}
  * reserved name
  */
 export async function problemsIn(service: ExternalService, config: Config): Promise<readonly string[]> {
-  const { descriptors: file, name, targets, bindingPrefix = "" } = service;
+  const { descriptors: given, name, targets, options } = service;
+  const file = typeof given === "string" ? given : undefined;
   if (file !== undefined && !existsSync(file)) return [];
   const reflected = file === undefined ? await reflect(service, config) : undefined;
   try {
     const { descriptors, grpcServices } = reflected ?? inFile(file as string);
-    return problemsOf(readContract(name, descriptors, grpcServices), bindingPrefix);
+    return problemsOf(readContract(name, descriptors, grpcServices), options.bindingPrefix);
   } catch (error) {
-    const source = file ?? targets.map(formatGrpcTarget).join(", ");
+    const source = file ?? targets.map(({ target }) => formatGrpcTarget(target)).join(", ");
     throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);
   }
 }
@@ -48,8 +49,8 @@ function inFile(file: string): ReflectedContract {
 async function reflect(service: ExternalService, config: Config): Promise<ReflectedContract> {
   const reading = new Process(config, createLog("silent"));
   try {
-    const { connect } = await openTransport(reading);
-    return await readOnce(service, connect, READ_MS);
+    const transport = await openTransport(reading);
+    return await readOnce(service, (target) => transport.connect(target), READ_MS);
   } catch (error) {
     throw new UnreadContractError((error as Error).message, { cause: error });
   } finally {

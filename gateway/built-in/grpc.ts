@@ -62,5 +62,5 @@ export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltIn
   const own: Service = { name: BUILT_IN_SERVICE, descriptors, parts };
   const channel = new InProcessChannel(new Dispatcher({ services: [own], unguarded: [], guard, limits, log }));
   const metadata = new PassedMetadata([SERVICE], true);
-  routes.own = endpoints.map((endpoint) => new Target(endpoint, channel, "token", contract, metadata));
+  routes.own = endpoints.map((endpoint) => new Target(endpoint, channel, contract, { identity: "token", metadata }));
 }

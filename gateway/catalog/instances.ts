@@ -2,18 +2,19 @@
  * The instances of one service: their channels, the contract at the end of each channel, and the
  * routes made from the contracts.
  */
-
+import { isDeepStrictEqual } from "node:util";
 import { hostNameOf, type ResolvedNames } from "../../src/address/resolved-names.js";
 import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
-import { type IdentityForm, targetsOf } from "./target.js";
+import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
 
 export interface InstanceConnectOptions {
   /**
@@ -25,7 +26,7 @@ export interface InstanceConnectOptions {
    */
   readonly connect: (
     address: string,
-    instance: { readonly service: string; readonly id: string },
+    instance: Pick<KnownInstance, "service" | "id" | "options">,
     options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
   ) => Channel;
   /**
@@ -53,6 +54,10 @@ export interface KnownInstance {
   readonly identity: IdentityForm;
   /** Names of the metadata that passes between the instance and its callers. */
   readonly metadata: readonly string[];
+  /** What an administrator has set for the service. */
+  readonly options: ServiceOptions;
+  /** Its share of the service's calls, which counts against those of the others. */
+  readonly weight: number;
   readonly reflected: boolean;
   /** Text in front of the paths of its bindings. */
   readonly bindingPrefix: string;
@@ -62,11 +67,12 @@ export interface KnownInstance {
 
 /** Reads an announcement of the registry. @throws {Error} when its descriptors cannot be used */
 export function toKnownInstance(instance: Instance, contracts: Contracts): KnownInstance {
-  const { service, id, addresses, reflected, metadata, bindingPrefix } = instance;
+  const { service, id, addresses, reflected, metadata, bindingPrefix, options = NO_OPTIONS } = instance;
   const contract = contracts.hold(instance);
   const reachable = new Set(addresses.length === 0 ? [`in-process:${id}`] : addresses);
   const identity = identityFormOf(instance);
-  return { service, id, addresses: reachable, identity, metadata, reflected, bindingPrefix, contract };
+  const weight = instance.weight || 1;
+  return { service, id, addresses: reachable, identity, metadata, options, weight, reflected, bindingPrefix, contract };
 }
 
 /** Whether two announcements of an instance are equal. */
@@ -77,6 +83,8 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
     one.reflected === other.reflected &&
     `${one.metadata}` === `${other.metadata}` &&
     one.bindingPrefix === other.bindingPrefix &&
+    one.weight === other.weight &&
+    isDeepStrictEqual(one.options, other.options) &&
     `${[...one.addresses]}` === `${[...other.addresses]}`
   );
 }
@@ -210,10 +218,10 @@ export class ServiceInstances {
     });
   }
 
-  #open({ address, ip }: Place, { service, id, contract, reflected }: KnownInstance): Link {
+  #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
     const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
     const link: Link = {
-      channel: this.#options.connect(address, { service, id }, { verify, ip }),
+      channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
       contract,
       readError: undefined,
@@ -267,6 +275,7 @@ export class ServiceInstances {
     const instances = [...this.#instances.values()];
     const identity = commonIdentityForm(instances);
     const metadata = new PassedMetadata(commonMetadata(instances));
+    const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
       const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
       return { id, contracts: own.length === 0 ? [contract] : own };
@@ -276,7 +285,11 @@ export class ServiceInstances {
     for (const attempt of attempts) {
       try {
         const prefix = instances.at(-1)?.bindingPrefix;
-        const problems = routes.set(service, targetsOf(attempt, this.#balancer, identity, metadata), prefix);
+        const problems = routes.set(
+          service,
+          targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions }),
+          prefix,
+        );
         for (const problem of problems)
           log.warn({ service, problem }, "a path of google.api.http is not served as declared");
         return;

@@ -7,6 +7,7 @@ import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
+import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -21,6 +22,18 @@ import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
  */
 export type IdentityForm = "token" | "context" | "names" | "none";
 
+/** What is the same for all endpoints of a service. */
+export interface TargetSettings {
+  readonly identity: IdentityForm;
+  /** Which metadata passes, in both directions; default none. */
+  readonly metadata?: PassedMetadata;
+  /** What an administrator has set for the service; default nothing. */
+  readonly options?: ServiceOptions;
+}
+
+/** The options of a service for which none are set. */
+export const NO_OPTIONS: ServiceOptions = ServiceOptions.fromPartial({});
+
 /**
  * The endpoints of all contracts. `contracts` are sorted, the newest first. Each endpoint is taken
  * from the newest contract that has it.
@@ -28,14 +41,13 @@ export type IdentityForm = "token" | "context" | "names" | "none";
 export function targetsOf(
   contracts: readonly CatalogContract[],
   balancer: Balancer,
-  identity: IdentityForm,
-  metadata: PassedMetadata,
+  settings: TargetSettings,
 ): Target[] {
   const found = new Map<string, Target[]>();
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, identity, contract, metadata);
+      const target = new Target(endpoint, channel, contract, settings);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // The routes reject two endpoints of one contract whose names differ only in case.
@@ -89,6 +101,9 @@ export class Target {
    * have one contract.
    */
   alternatives: Alternatives | undefined;
+  readonly identity: IdentityForm;
+  readonly metadata: PassedMetadata;
+  readonly options: ServiceOptions;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
   #request: MessageCodec | undefined;
@@ -97,11 +112,13 @@ export class Target {
   constructor(
     readonly endpoint: Endpoint,
     readonly channel: Channel,
-    readonly identity: IdentityForm,
     readonly contract: CatalogContract,
-    /** Which metadata passes, in both directions. */
-    readonly metadata: PassedMetadata = NO_PASSED_METADATA,
-  ) {}
+    { identity, metadata = NO_PASSED_METADATA, options = NO_OPTIONS }: TargetSettings,
+  ) {
+    this.identity = identity;
+    this.metadata = metadata;
+    this.options = options;
+  }
 
   /** The service's own message types. */
   get types(): Registry {

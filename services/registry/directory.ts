@@ -107,8 +107,9 @@ export class Directory {
   join(given: Instance, options: JoinOptions): () => void {
     if (this.#closed) throw closing();
     const contract = options.contract ?? this.#check(given, options.local);
-    const { service, id, addresses, reflected, identity, metadata, bindingPrefix } = given;
+    const { service, id, addresses, reflected, identity, metadata, bindingPrefix, weight } = given;
     const { local, token } = options;
+    const isConfigured = !local && token === undefined;
     const { descriptors, grpcServices } = contract;
     const instance = Instance.fromPartial({
       service,
@@ -117,10 +118,12 @@ export class Directory {
       descriptors,
       reflected,
       grpcServices: [...grpcServices],
-      joined: local ? Joined.WITH_AUTHORITY : token === undefined ? Joined.CONFIGURATION : Joined.ENROLMENT,
+      joined: local ? Joined.WITH_AUTHORITY : isConfigured ? Joined.CONFIGURATION : Joined.ENROLMENT,
       identity: token === undefined && identity,
       bindingPrefix,
       metadata,
+      options: isConfigured ? given.options : undefined,
+      weight: isConfigured ? weight : 0,
     });
     const entry: InstanceEntry = {
       instance,

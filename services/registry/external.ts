@@ -10,11 +10,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
 import { ConfigError, SETTINGS } from "../../src/config/config.js";
-import type { ExternalService } from "../../src/config/configured-services.js";
+import type { ExternalService, ExternalTarget } from "../../src/config/configured-services.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { onFileChange } from "../../src/file-changes.js";
 import { type FollowAttempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { checkServiceName } from "./check-instance.js";
 import { type CheckedContract, grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
@@ -33,7 +34,7 @@ const FIRST_RETRY = 500;
 export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
-  readonly connect: (target: GrpcTarget) => Channel;
+  readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
   /**
    * The time between readings in milliseconds, and so the time until a changed contract is seen.
    */
@@ -44,7 +45,7 @@ export interface ExternalOptions {
 /** The external services, which are followed until `close`. */
 export class ExternalServices {
   readonly #options: ExternalOptions;
-  /** By the service's entry in the configuration, as JSON. */
+  /** By all of the service's entry in the configuration. */
   #followed = new Map<string, Followed>();
   #names: ReadonlySet<string> = new Set();
 
@@ -61,7 +62,7 @@ export class ExternalServices {
     checkNames(services);
     this.#names = new Set(services.map(({ name }) => name));
     const before = this.#followed;
-    const entries = new Map(services.map((service) => [JSON.stringify(service), service]));
+    const entries = new Map(services.map((service) => [keyOf(service), service]));
     for (const [entry, { stop }] of before) if (!entries.has(entry)) stop();
     this.#followed = new Map(
       [...entries].map(([entry, service]) => [entry, before.get(entry) ?? followService(service, this.#options)]),
@@ -80,6 +81,17 @@ export class ExternalServices {
   close(): void {
     this.set([]);
   }
+}
+
+/** A text that differs if anything of the entries differs. */
+function keyOf({ name, targets, descriptors, options }: ExternalService): string {
+  const given = typeof descriptors === "string" ? descriptors : descriptors?.toString("base64");
+  return JSON.stringify([
+    name,
+    targets,
+    given,
+    Buffer.from(ServiceOptions.encode(options).finish()).toString("base64"),
+  ]);
 }
 
 interface Followed {
@@ -130,12 +142,14 @@ export async function readOnce(
   timeMs: number,
 ): Promise<ReflectedContract> {
   const decided = new AbortController();
-  const reading = service.targets.map((target) => read(service, () => connect(target), decided.signal, timeMs));
+  const reading = service.targets.map(({ target }) =>
+    read(service, () => connect(target, service.options), decided.signal, timeMs),
+  );
   try {
     return await Promise.any(reading);
   } catch (error) {
     const [first] = (error as AggregateError).errors;
-    throw new Error(explain(service, formatGrpcTarget(service.targets[0]!), first), { cause: first });
+    throw new Error(explain(service, formatGrpcTarget(service.targets[0]!.target), first), { cause: first });
   } finally {
     decided.abort();
   }
@@ -144,7 +158,7 @@ export async function readOnce(
 /** Reads a target's contract regularly, and keeps its instance as last read. */
 async function followTarget(
   service: ExternalService,
-  target: GrpcTarget,
+  { target, weight }: ExternalTarget,
   { directory, connect, refresh, log, onTried }: ExternalOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
@@ -152,14 +166,14 @@ async function followTarget(
   const about = { service: service.name, target: address };
   let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
-  const pauses = new Pauses(service.descriptors, signal);
+  const pauses = new Pauses(typeof service.descriptors === "string" ? service.descriptors : undefined, signal);
   signal.addEventListener("abort", () => held?.leave());
   const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
-      const contract = await read(service, () => connect(target), signal);
+      const contract = await read(service, () => connect(target, service.options), signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
-        const instance = instanceOf(service, address, contract);
+        const instance = instanceOf(service, { address, weight }, contract);
         const read = await directory.read(instance);
         if (signal.aborted) return;
         const leave = await joined(directory, instance, read);
@@ -235,7 +249,9 @@ async function read(
   signal: AbortSignal,
   timeMs = READ_TIME,
 ): Promise<ReflectedContract> {
-  if (service.descriptors !== undefined) return readDescriptorFile(service.descriptors);
+  const { descriptors } = service;
+  if (typeof descriptors === "string") return readDescriptorFile(descriptors);
+  if (descriptors !== undefined) return { descriptors, grpcServices: grpcServicesOf(descriptors) };
   // A new channel each time, because a channel that failed would wait before its next attempt.
   const channel = connect();
   try {
@@ -257,8 +273,8 @@ function isSame(one: ReflectedContract, other: ReflectedContract): boolean {
 }
 
 function instanceOf(
-  { name, identity, metadata = [], descriptors: file, bindingPrefix }: ExternalService,
-  address: string,
+  { name, descriptors: given, options }: ExternalService,
+  { address, weight }: { readonly address: string; readonly weight: number },
   { descriptors, grpcServices }: ReflectedContract,
 ): Instance {
   return Instance.fromPartial({
@@ -267,10 +283,12 @@ function instanceOf(
     addresses: [address],
     descriptors,
     grpcServices: [...grpcServices],
-    identity,
-    bindingPrefix: bindingPrefix ?? "",
-    metadata: [...metadata],
-    reflected: file === undefined,
+    identity: options.identity,
+    bindingPrefix: options.bindingPrefix,
+    metadata: options.metadata,
+    reflected: given === undefined,
+    options,
+    weight,
   });
 }
 
@@ -279,7 +297,7 @@ function explain({ descriptors }: ExternalService, address: string, error: unkno
   const { message, cause } = error as Error;
   // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
-  if (descriptors !== undefined) return `${descriptors}: ${message}; correct the file`;
+  if (typeof descriptors === "string") return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;
   if (code === Code.UNIMPLEMENTED)
     return `${message}; turn it on, or name a file in "descriptors" of the configuration`;

@@ -36,7 +36,7 @@ export class Reach {
   set(services: readonly ExternalService[]): void {
     this.#targets.clear();
     for (const { targets } of services) {
-      for (const target of targets) {
+      for (const { target } of targets) {
         const never = Promise.resolve(false);
         this.#targets.set(formatGrpcTarget(target), { target, at: Number.NEGATIVE_INFINITY, reachable: never });
       }

@@ -25,6 +25,7 @@ import {
   RegistryService,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -50,7 +51,7 @@ interface RegistryOptions {
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
   /** Opens a channel to a target of an external service. */
-  readonly connect: (target: GrpcTarget) => Channel;
+  readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
   readonly log: Logger;
   /**
    * The memory budget of the process, from which the reading of contracts reserves; default a

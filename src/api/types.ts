@@ -246,6 +246,142 @@ export interface EndpointUsage {
   readonly calls: Calls;
 }
 
+export interface ListServicesResponse {
+  readonly services: readonly ServiceListing[];
+}
+
+/** A service as it is listed. */
+export interface ServiceListing {
+  /** Without its descriptors. */
+  readonly service: ConfiguredService;
+  readonly source: ServiceSource;
+  /** How many of its targets accept a connection now. */
+  readonly reachable: number;
+  /** Why its contract could not be read the last time; empty where it was read. */
+  readonly error: string;
+  /** What of the contract is not served as declared, in words. */
+  readonly problems: readonly string[];
+  /** How many endpoints it has. */
+  readonly endpoints: number;
+}
+
+/** A service that joins without an enrolment. */
+export interface ConfiguredService {
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
+  readonly name: string;
+  readonly targets: readonly Target[];
+  /** A google.protobuf.FileDescriptorSet with all imports; empty where the service has gRPC server reflection. */
+  readonly descriptors: string;
+  readonly options: ServiceOptions;
+}
+
+/** A gRPC server of a service. */
+export interface Target {
+  /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  readonly address: string;
+  /** Its share of the calls: those of the targets count against each other. 0 counts as 1. */
+  readonly weight: number;
+}
+
+/**
+ * How gateways call a service that joined without Portico's code, and what its callers see. Absent fields mean what they
+ * mean for any other service.
+ */
+export interface ServiceOptions {
+  /** Whether gateways send it the account and the namespace of each caller. */
+  readonly identity: boolean;
+  /**
+   * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
+   * HTTP and of Portico.
+   */
+  readonly metadata: readonly string[];
+  /** Before the paths that its `google.api.http` annotations give, such as `/api`; empty for none. */
+  readonly bindingPrefix: string;
+  /** What gateways show the service; absent for nothing. */
+  readonly credential?: Credential;
+  /** TLS for this service alone; absent for the settings of each process. */
+  readonly tls?: Tls;
+  /** How long a call may take; absent for the setting of the gateway. */
+  readonly callTime?: Duration;
+  /** The maximum size of a message in bytes, in both directions; 0 for the setting of the gateway. */
+  readonly maxMessage: number;
+  /** The maximum number of calls of a gateway at the same time; 0 for no limit of its own. */
+  readonly maxConcurrent: number;
+  readonly jsonNames: JsonNames;
+  /** Whether responses leave out fields that have their zero value. */
+  readonly omitZeros: boolean;
+  /** Whether unknown JSON fields, enum names and query parameters are passed over. */
+  readonly ignoreUnknown: boolean;
+  readonly rest: RestStyle;
+  /** The HTTP status of gRPC codes. The first range that has a code counts. */
+  readonly statuses: readonly StatusRange[];
+  /** The name of the metadata in which the service itself sets the HTTP status; empty for none. */
+  readonly statusMetadata: string;
+  /** Whether callers see the message and the details of the code UNKNOWN. */
+  readonly showUnknown: boolean;
+  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace those of the contract; empty for none. */
+  readonly httpRules: string;
+  /** Whether gateways send the signed caller assertion. */
+  readonly assertion: boolean;
+}
+
+/** A secret that each gateway has in a file of its own. */
+export interface Credential {
+  /** The name of a file in the folder that PORTICO_CREDENTIALS names. */
+  readonly name: string;
+  /** The metadata that carries the content of the file; empty for `authorization`, with `Bearer ` before the content. */
+  readonly header: string;
+}
+
+/** Names of files in the folder that PORTICO_CREDENTIALS names; empty for none. */
+export interface Tls {
+  /** Certificates of the authorities that may have signed the server's, in PEM. */
+  readonly ca: string;
+  /** The client's certificate, in PEM. */
+  readonly cert: string;
+  /** The key of the client's certificate, in PEM. */
+  readonly key: string;
+  /** The name in the server's certificate; empty for the host of the target. */
+  readonly serverName: string;
+}
+
+/** Which names fields have in JSON. */
+export type JsonNames = "JSON_NAMES_UNSPECIFIED" | "PROTO";
+
+/** For which REST clients responses are written. */
+export type RestStyle = "REST_STYLE_UNSPECIFIED" | "GRPC_GATEWAY";
+
+/** The HTTP status for a range of gRPC codes. */
+export interface StatusRange {
+  readonly first: number;
+  readonly last: number;
+  /** Such as 404. */
+  readonly status: number;
+}
+
+/** Where a service was named. */
+export type ServiceSource = "SERVICE_SOURCE_UNSPECIFIED" | "LOG" | "FILE";
+
+export interface PutServiceResponse {
+  readonly endpoints: readonly FoundEndpoint[];
+  /** What of the contract is not served as declared, in words. */
+  readonly problems: readonly string[];
+  /** Why the contract cannot be read now; empty where it was read. The service was added nevertheless. */
+  readonly error: string;
+  /** The key by which the service verifies caller assertions, in base64; empty unless this request turned `assertion` on. */
+  readonly verificationKey: string;
+}
+
+/** An endpoint that was found in a contract. */
+export interface FoundEndpoint {
+  /** Such as `service:shop:Shop.Get`. */
+  readonly resource: string;
+  /** Its path, such as `/v1/shop/Shop/Get`. */
+  readonly path: string;
+  /** Methods and paths of its HTTP rules, such as `GET /v1/items/{id}`. */
+  readonly rest: readonly string[];
+}
+
 export interface ListResponse {
   readonly services: readonly Service[];
 }
@@ -465,6 +601,20 @@ export interface ListUsageRequest {
   readonly endpoint?: string;
 }
 
+export interface PutServiceRequest {
+  readonly service?: Partial<ConfiguredService>;
+  /** Only tells what would be found. Nothing is changed. */
+  readonly dryRun?: boolean;
+  /** Whether the name must be new: then a service of this name is refused with ALREADY_EXISTS. */
+  readonly create?: boolean;
+  /** Whether descriptors that were given before stay, where this request has none. */
+  readonly keepDescriptors?: boolean;
+}
+
+export interface DeleteServiceRequest {
+  readonly name?: string;
+}
+
 export interface DescribeRequest {
   /** The service's name, such as `helloworld`. */
   readonly service?: string;
@@ -547,6 +697,15 @@ export interface Endpoints {
   "auth/Namespaces/Delete": { readonly request: DeleteNamespaceRequest; readonly response: Empty };
   /** Returns the calls by period and by endpoint. Calls of the last seconds may be missing. */
   "auth/Usage/List": { readonly request: ListUsageRequest; readonly response: ListUsageResponse };
+  /** Lists them with their options, and where each was named. */
+  "registry/Services/List": { readonly request: Empty; readonly response: ListServicesResponse };
+  /**
+   * Adds a service, or replaces the service of this name. Every authority follows it from then on. What was found of its
+   * contract is in the response.
+   */
+  "registry/Services/Put": { readonly request: PutServiceRequest; readonly response: PutServiceResponse };
+  /** Removes a service. gRPC names that belong to it stay its own. */
+  "registry/Services/Delete": { readonly request: DeleteServiceRequest; readonly response: Empty };
   /** Lists the services and endpoints that the caller may call. An administrator sees all. */
   "registry/Registry/List": { readonly request: Empty; readonly response: ListResponse };
   /** Describes one service: its endpoints and their messages. */

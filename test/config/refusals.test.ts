@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { ConfigError, loadConfig } from "../../src/config/config.js";
+import { noServiceOptions } from "../../src/config/service-options.js";
 
 const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],
@@ -118,22 +119,30 @@ t.test("a missing configuration file stops the start", async (t) => {
 t.test("configured services have one or several targets, and files relative to the configuration file", async (t) => {
   const services = [
     { name: "a", target: "127.0.0.1:1", descriptors: "a.binpb", identity: true },
-    { name: "b", target: ["grpcs://h:1", "[::1]:2", "unix:/b.sock"] },
+    { name: "b", target: [{ address: "grpcs://h:1", weight: 5 }, "[::1]:2", "unix:/b.sock"] },
     { name: "c", target: "h:1", descriptors: "/c.binpb", bindings: { prefix: "/api" } },
   ];
   const data = t.testdir({ "portico.json": JSON.stringify({ services }) });
   t.same(loadConfig({}, { PORTICO_DATA: data }).services, [
-    { name: "a", targets: [{ host: "127.0.0.1", port: 1 }], descriptors: join(data, "a.binpb"), identity: true },
     {
-      name: "b",
-      targets: [{ host: "h", port: 1, tls: true }, { host: "::1", port: 2 }, { path: "/b.sock" }],
-      descriptors: undefined,
-      identity: false,
+      name: "a",
+      targets: [{ target: { host: "127.0.0.1", port: 1 }, weight: 1 }],
+      descriptors: join(data, "a.binpb"),
+      options: { ...noServiceOptions(), identity: true },
     },
     {
-      ...{ name: "c", targets: [{ host: "h", port: 1 }], descriptors: "/c.binpb" },
-      identity: false,
-      bindingPrefix: "/api",
+      name: "b",
+      targets: [
+        { target: { host: "h", port: 1, tls: true }, weight: 5 },
+        { target: { host: "::1", port: 2 }, weight: 1 },
+        { target: { path: "/b.sock" }, weight: 1 },
+      ],
+      descriptors: undefined,
+      options: noServiceOptions(),
+    },
+    {
+      ...{ name: "c", targets: [{ target: { host: "h", port: 1 }, weight: 1 }], descriptors: "/c.binpb" },
+      options: { ...noServiceOptions(), bindingPrefix: "/api" },
     },
   ]);
 });

@@ -161,6 +161,8 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
       bindingPrefix: "",
       store: undefined,
       metadata: [],
+      options: undefined,
+      weight: 0,
       ...instance,
     });
   const add = (instance: Partial<Instance>): (() => void) => {

@@ -22,7 +22,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
   ["src/address"],
   ["src/memory", "src/address"],
   ["src/overload"],
-  ["src/config", "src/contract", "src", "src/address"],
+  ["src/config", "src/gen", "src/contract", "src", "src/address"],
   ["src/json", "src/wire", "src/contract", "src/overload"],
   ["src/http2", "src/wire", "src/memory"],
   ["src/call", "src/contract", "src"],

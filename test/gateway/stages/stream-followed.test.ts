@@ -40,12 +40,9 @@ for (const [how, finish, expected] of [
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onClose) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };
-      const target = new Target(
-        {} as Target["endpoint"],
-        new InProcessChannel(dispatcher),
-        "none",
-        {} as Target["contract"],
-      );
+      const target = new Target({} as Target["endpoint"], new InProcessChannel(dispatcher), {} as Target["contract"], {
+        identity: "none",
+      });
       call = new StreamCall(
         {
           target,

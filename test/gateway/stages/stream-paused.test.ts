@@ -37,12 +37,9 @@ async function open() {
   received.length = 0;
   const guard = new TableGuard();
   const admission = { endpoint, caller: undefined, namespace: "default" };
-  const target = new Target(
-    {} as Target["endpoint"],
-    new InProcessChannel(dispatcher),
-    "none",
-    {} as Target["contract"],
-  );
+  const target = new Target({} as Target["endpoint"], new InProcessChannel(dispatcher), {} as Target["contract"], {
+    identity: "none",
+  });
   const begin = async () => ({ path, metadata: [], admission });
   const options = {
     target,

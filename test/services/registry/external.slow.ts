@@ -8,7 +8,8 @@ import t, { type Test } from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { ExternalServices } from "../../../services/registry/external.js";
 import type { GrpcTarget } from "../../../src/address/address.js";
-import type { ExternalService } from "../../../src/config/configured-services.js";
+import type { ExternalService, ExternalTarget } from "../../../src/config/configured-services.js";
+import { noServiceOptions } from "../../../src/config/service-options.js";
 import { Code } from "../../../src/errors.js";
 import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
@@ -98,7 +99,8 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   };
 }
 
-const target = (port: number): GrpcTarget => ({ host: "127.0.0.1", port });
+const options = noServiceOptions();
+const target = (port: number): ExternalTarget => ({ target: { host: "127.0.0.1", port }, weight: 1 });
 
 t.test("by reflection: joins when it starts, stays when it stops, and is read again when it has changed", async (t) => {
   const before = await start(t, 0, first);
@@ -108,7 +110,7 @@ t.test("by reflection: joins when it starts, stays when it stops, and is read ag
     name: "greeter",
     targets: [target(port)],
     descriptors: undefined,
-    identity: false,
+    options,
   });
   t.match(await next(), { joined: [], complete: true }, "nothing, while it is not there");
   await until(/127\.0\.0\.1:\d+ cannot be reached .*; start it, or correct "target" in the configuration/);
@@ -139,7 +141,7 @@ t.test("by reflection: joins when it starts, stays when it stops, and is read ag
 t.test("by file: joins without a connection, and is read again when the file has changed", async (t) => {
   const path = join(folder, "current.binpb");
   writeFileSync(path, readFileSync(first));
-  const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, identity: false };
+  const service = { name: "greeter", targets: [target(1), target(2)], descriptors: path, options };
   const { next, until, endpoints, channels } = follow(t, service);
   const ids = new Set<string>();
   while (ids.size < 2) for (const { id } of (await next()).joined) ids.add(id);
@@ -177,7 +179,7 @@ for (const [way, write] of [
   t.test(`a descriptor file that is ${way} is read at once`, async (t) => {
     const path = join(t.testdir({}), "current.binpb");
     write(path, readFileSync(first));
-    const service = { name: "greeter", targets: [target(1)], descriptors: path, identity: false };
+    const service = { name: "greeter", targets: [target(1)], descriptors: path, options };
     const { next, endpoints } = followEvery(t, 3_600_000, service);
     while (endpoints("greeter") === undefined) await next();
     write(path, readFileSync(second));
@@ -195,7 +197,7 @@ t.test("many services are followed without a warning by Node", async (t) => {
     name: `greeter-${index}`,
     targets: [target(1)],
     descriptors: index % 2 === 0 ? first : undefined,
-    identity: false,
+    options,
   }));
   const { directory, next } = follow(t, ...services);
   while (directory.services.size < 15) await next();
@@ -208,9 +210,9 @@ t.test("a service whose contract cannot be read does not disturb the others, and
   const { port } = await start(t);
   const { next, until, directory, channels, saidAbout } = follow(
     t,
-    { name: "silent", targets: [target(port)], descriptors: undefined, identity: false },
-    { name: "missing", targets: [target(1)], descriptors: join(folder, "missing.binpb"), identity: false },
-    { name: "greeter", targets: [target(port)], descriptors: first, identity: false },
+    { name: "silent", targets: [target(port)], descriptors: undefined, options },
+    { name: "missing", targets: [target(1)], descriptors: join(folder, "missing.binpb"), options },
+    { name: "greeter", targets: [target(port)], descriptors: first, options },
   );
   while (directory.services.size === 0) await next();
   t.same([...directory.services.keys()], ["greeter"]);
@@ -226,7 +228,7 @@ t.test("all configured services leave when the registry closes", async (t) => {
     name: "greeter",
     targets: [target(1)],
     descriptors: first,
-    identity: false,
+    options,
   });
   while (directory.services.size === 0) await next();
   external.close();
@@ -235,7 +237,7 @@ t.test("all configured services leave when the registry closes", async (t) => {
 
 t.test("services that are set later replace the previous ones, and do not interrupt the unchanged ones", async (t) => {
   const entry = (name: string, port: number) => {
-    return { name, targets: [target(port)], descriptors: first, identity: false };
+    return { name, targets: [target(port)], descriptors: first, options };
   };
   const { next, external, directory } = follow(t, entry("kept", 1), entry("gone", 2), entry("moved", 3));
   while (directory.services.size < 3) await next();
@@ -248,7 +250,7 @@ t.test("services that are set later replace the previous ones, and do not interr
 });
 
 t.test("a set of services with one invalid name changes nothing", async (t) => {
-  const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, identity: false });
+  const entry = (name: string) => ({ name, targets: [target(1)], descriptors: first, options });
   const { next, external, directory } = follow(t, entry("greeter"));
   while (directory.services.size === 0) await next();
   t.throws(() => external.set([entry("auth")]), { name: "ConfigError" });
@@ -258,7 +260,7 @@ t.test("a set of services with one invalid name changes nothing", async (t) => {
 t.test("invalid names of services stop the start", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const start = (...names: string[]) => {
-    const services = names.map((name) => ({ name, targets: [], descriptors: undefined, identity: false }));
+    const services = names.map((name) => ({ name, targets: [], descriptors: undefined, options }));
     const connect = (): never => t.fail("connects") as never;
     const external = new ExternalServices({ directory, connect, refresh: 1000, log: pino({ level: "silent" }) });
     return () => external.set(services);
@@ -269,7 +271,7 @@ t.test("invalid names of services stop the start", async (t) => {
 });
 
 t.test("gateways see a configured service, and that it checks no tokens, until the registry closes", async (t) => {
-  const external = [{ name: "greeter", targets: [target(1)], descriptors: first, identity: false }];
+  const external = [{ name: "greeter", targets: [target(1)], descriptors: first, options }];
   const mesh = await openMesh(t, { external });
   const next = mesh.watch(t);
   let seen = await next();

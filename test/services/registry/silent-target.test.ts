@@ -7,6 +7,7 @@ import { pino } from "pino";
 import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { ExternalServices } from "../../../services/registry/external.js";
+import { noServiceOptions } from "../../../src/config/service-options.js";
 import { ServerReflectionService } from "../../../src/gen/grpc/reflection/v1/reflection.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { replaceClock } from "../../support/clock.js";
@@ -44,7 +45,14 @@ t.test("a target that does not respond is abandoned after 10 s, and tried again"
     log,
   });
   t.teardown(() => external.close());
-  external.set([{ name: "silent", targets: [{ host: "127.0.0.1", port }], descriptors: undefined, identity: false }]);
+  external.set([
+    {
+      name: "silent",
+      targets: [{ target: { host: "127.0.0.1", port }, weight: 1 }],
+      descriptors: undefined,
+      options: noServiceOptions(),
+    },
+  ]);
   await asked;
   mock.timers.tick(9_999);
   await new Promise(setImmediate);

@@ -212,6 +212,13 @@ const FOLD: Fold = {
     const released = state.grpcNames.release(service, names, state.revision);
     return released.length === 0 ? {} : { record: ["gRPC names released", namesOf(service, released)] };
   },
+  servicePut: (state, { service }) => {
+    if (service === undefined) return {};
+    const action = state.services.has(service.name) ? "service changed" : "service added";
+    state.services.set(service.name, service);
+    return { record: [action, service.name] };
+  },
+  serviceDeleted: (state, { name }) => (state.services.delete(name) ? { record: ["service removed", name] } : {}),
 };
 
 /** Only the first names, because there may be a thousand. */

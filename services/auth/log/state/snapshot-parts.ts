@@ -15,6 +15,7 @@ import {
   type Token,
 } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
+import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import type { FrozenTable, RecordType } from "../records/record-table.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
@@ -31,6 +32,7 @@ export interface FrozenState {
   readonly installationId: string;
   readonly keyGenerations: readonly (readonly [name: string, generation: number])[];
   readonly grpcNames: FrozenGrpcNames;
+  readonly services: readonly ConfiguredService[];
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -116,6 +118,7 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   }
   for (const enrolment of state.enrolments) yield encode({ enrolments: [enrolment] });
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
+  for (const service of state.services) yield encode({ services: [service] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

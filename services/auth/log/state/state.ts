@@ -13,6 +13,7 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
+import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
@@ -68,6 +69,8 @@ export class State {
   /** The revision that last replaced the key of each name. */
   readonly keyGenerations: MapEntries<string, number> = new Map();
   readonly grpcNames: GrpcNames = new GrpcNames();
+  /** The services that join without an enrolment, by name. */
+  readonly services: MapEntries<string, ConfiguredService> = new Map();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -82,6 +85,7 @@ export class State {
     this.installationId = base.installationId;
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.grpcNames = new GrpcNames(base.grpcNames);
+    this.services = new DraftMap(base.services);
     this.auditShares = new DraftMap(base.auditShares);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
@@ -209,6 +213,7 @@ export class State {
       installationId: this.installationId,
       keyGenerations: [...this.keyGenerations],
       grpcNames: this.grpcNames.freeze(),
+      services: [...this.services.values()],
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -241,6 +246,7 @@ export class State {
     this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
+    for (const service of snapshot.services) this.services.set(service.name, service);
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
 

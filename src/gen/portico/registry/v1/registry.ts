@@ -8,6 +8,7 @@
 import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
+import { ServiceOptions } from "./service_options.js";
 
 /** How an instance was registered. It decides what gateways send with a call. */
 export enum Joined {
@@ -69,6 +70,12 @@ export interface Instance {
    * pass that pass for each of them.
    */
   metadata: string[];
+  /** The options of a service that joined by configuration; absent for any other. What an instance sends is ignored. */
+  options:
+    | ServiceOptions
+    | undefined;
+  /** Its share of the service's calls; 0 counts as 1. The configuration names it. */
+  weight: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -282,6 +289,8 @@ function createBaseInstance(): Instance {
     bindingPrefix: "",
     store: undefined,
     metadata: [],
+    options: undefined,
+    weight: 0,
     _unknownFields: undefined,
   };
 }
@@ -320,6 +329,12 @@ export const Instance = {
     }
     for (const v of message.metadata) {
       writer.uint32(98).string(v!);
+    }
+    if (message.options !== undefined) {
+      ServiceOptions.encode(message.options, writer.uint32(106).fork()).join();
+    }
+    if (message.weight !== 0) {
+      writer.uint32(112).uint32(message.weight);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -420,6 +435,22 @@ export const Instance = {
           message.metadata.push(reader.string());
           continue;
         }
+        case 13: {
+          if (tag !== 106) {
+            break;
+          }
+
+          message.options = ServiceOptions.decode(reader, reader.uint32());
+          continue;
+        }
+        case 14: {
+          if (tag !== 112) {
+            break;
+          }
+
+          message.weight = reader.uint32();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -444,6 +475,10 @@ export const Instance = {
       ? DataStore.fromPartial(object.store)
       : undefined;
     message.metadata = object.metadata?.map((e) => e) || [];
+    message.options = (object.options !== undefined && object.options !== null)
+      ? ServiceOptions.fromPartial(object.options)
+      : undefined;
+    message.weight = object.weight ?? 0;
     return message;
   },
 };

@@ -9,6 +9,7 @@ import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from 
 import { type BinaryReader } from "../../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
+import { ConfiguredService } from "../../../registry/v1/services.js";
 import { Rule } from "../../v1/rules.js";
 
 /** One change. Its key in the store is its revision. The first entry marks an installation that was set up. */
@@ -49,6 +50,8 @@ export interface Event {
     | { $case: "installationCreated"; value: InstallationCreated }
     | { $case: "grpcNamesClaimed"; value: GrpcNamesClaimed }
     | { $case: "grpcNamesReleased"; value: GrpcNamesReleased }
+    | { $case: "servicePut"; value: ServicePut }
+    | { $case: "serviceDeleted"; value: ServiceDeleted }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -222,6 +225,17 @@ export interface GrpcNamesReleased {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** A service that joins without an enrolment, from now on as it is here. */
+export interface ServicePut {
+  service: ConfiguredService | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ServiceDeleted {
+  name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface PasswordHash {
   salt: Buffer;
   hash: Buffer;
@@ -261,6 +275,8 @@ export interface Snapshot {
   grpcNamesRevision: bigint;
   /** How much was recorded in each share of the audit trail. */
   auditShares: AuditShare[];
+  /** Services that join without an enrolment. */
+  services: ConfiguredService[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -483,6 +499,12 @@ export const Event = {
       case "grpcNamesReleased":
         GrpcNamesReleased.encode(message.event.value, writer.uint32(186).fork()).join();
         break;
+      case "servicePut":
+        ServicePut.encode(message.event.value, writer.uint32(194).fork()).join();
+        break;
+      case "serviceDeleted":
+        ServiceDeleted.encode(message.event.value, writer.uint32(202).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -675,6 +697,22 @@ export const Event = {
           }
 
           message.event = { $case: "grpcNamesReleased", value: GrpcNamesReleased.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 24: {
+          if (tag !== 194) {
+            break;
+          }
+
+          message.event = { $case: "servicePut", value: ServicePut.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 25: {
+          if (tag !== 202) {
+            break;
+          }
+
+          message.event = { $case: "serviceDeleted", value: ServiceDeleted.decode(reader, reader.uint32()) };
           continue;
         }
       }
@@ -1881,6 +1919,84 @@ export const GrpcNamesReleased = {
   },
 };
 
+function createBaseServicePut(): ServicePut {
+  return { service: undefined, _unknownFields: undefined };
+}
+
+export const ServicePut = {
+  encode(message: ServicePut, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== undefined) {
+      ConfiguredService.encode(message.service, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServicePut {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServicePut();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.service = ConfiguredService.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseServiceDeleted(): ServiceDeleted {
+  return { name: "", _unknownFields: undefined };
+}
+
+export const ServiceDeleted = {
+  encode(message: ServiceDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServiceDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServiceDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBasePasswordHash(): PasswordHash {
   return { salt: Buffer.alloc(0), hash: Buffer.alloc(0), n: 0, r: 0, p: 0, _unknownFields: undefined };
 }
@@ -2094,6 +2210,7 @@ function createBaseSnapshot(): Snapshot {
     grpcNames: [],
     grpcNamesRevision: 0n,
     auditShares: [],
+    services: [],
     _unknownFields: undefined,
   };
 }
@@ -2138,6 +2255,9 @@ export const Snapshot = {
     }
     for (const v of message.auditShares) {
       AuditShare.encode(v!, writer.uint32(194).fork()).join();
+    }
+    for (const v of message.services) {
+      ConfiguredService.encode(v!, writer.uint32(202).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2238,6 +2358,14 @@ export const Snapshot = {
           message.auditShares.push(AuditShare.decode(reader, reader.uint32()));
           continue;
         }
+        case 25: {
+          if (tag !== 202) {
+            break;
+          }
+
+          message.services.push(ConfiguredService.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2262,6 +2390,7 @@ export const Snapshot = {
       ? BigInt(object.grpcNamesRevision)
       : 0n;
     message.auditShares = object.auditShares?.map((e) => AuditShare.fromPartial(e)) || [];
+    message.services = object.services?.map((e) => ConfiguredService.fromPartial(e)) || [];
     return message;
   },
 };
