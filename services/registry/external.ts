@@ -37,7 +37,7 @@ export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
-  /** The files that `connect` needs. When one changes, the contract is read again. Default: none. */
+  /** The files that `connect` needs. A change causes another reading. Default: none. */
   readonly secretFiles?: ((options: ServiceOptions) => readonly string[]) | undefined;
   /**
    * The time between readings in milliseconds, and so the time until a changed contract is seen.

@@ -94,19 +94,9 @@ export interface Registry {
 
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
-  const {
-    guard,
-    external,
-    externalRefresh = 30_000,
-    owners,
-    connect,
-    secretFiles,
-    log,
-    budget,
-    authorities = () => 1,
-  } = options;
+  const { guard, external, externalRefresh = 30_000, owners, log, budget, authorities = () => 1 } = options;
   const directory = new Directory({ owners, log, budget });
-  const configured = new ExternalServices({ directory, connect, secretFiles, refresh: externalRefresh, log });
+  const configured = new ExternalServices({ ...options, directory, refresh: externalRefresh });
   const reach = new Reach(authorities);
   const configure = (services: readonly ExternalService[]): void => {
     configured.set(services);

@@ -1,5 +1,5 @@
-// Channels to external services whose options name files, over real sockets and both transports. The
-// servers are of @grpc/grpc-js and record the metadata that they get.
+// Channels to external services whose options name files, over real sockets and both transports.
+// The servers are of @grpc/grpc-js and record the metadata that they get.
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";
@@ -30,7 +30,9 @@ const token: SecretOptions = { credential: { name: "token", header: "" }, tls: u
 
 type Seen = Record<string, unknown>;
 
-/** Serves on a free port. Without `keys` in plain text; with `ca` it demands client certificates. */
+/**
+ * Serves on a free port. Without `keys` in plain text; with `ca` it demands client certificates.
+ */
 async function serve(t: Test, keys?: Certified, ca: Buffer | null = null, port = 0) {
   const seen: Seen[] = [];
   const server = new Server();
@@ -167,7 +169,7 @@ for (const name of ["http2", "grpc-js"] as const) {
 
   t.test(`${name}: a name that resolves to another address shows it nothing`, async (t) => {
     const { open } = await scene(t);
-    // The name is listed, and its address is now the thief's, whose certificate is for its own name.
+    // The name is listed. Its address is now the thief's, whose certificate has another name.
     const thief = await serve(t, authority.issue("thief.example"));
     const plain = await trap(t);
     const ip = "127.0.0.1";

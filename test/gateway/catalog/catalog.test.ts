@@ -25,7 +25,7 @@ interface Scene {
   readonly errors: string[];
   /** Addresses whose channels are open. */
   readonly open: string[];
-  /** The names of the credentials with which channels to the service `greeter` were opened, in order. */
+  /** The names of the credentials with which channels to `greeter` were opened, in order. */
   readonly credentials: (string | undefined)[];
   /** Makes the registry send news. Resolves when the catalog has received it. */
   say(news: { joined?: Instance[]; left?: Instance[]; complete?: boolean }): Promise<void>;
