@@ -6,7 +6,6 @@
  * who may be shown a credential: `NAME.targets` lists the hosts.
  */
 import { X509Certificate } from "node:crypto";
-import { isIP } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../address/address.js";
@@ -100,7 +99,6 @@ export function loopbackOf(target: GrpcTarget): string | undefined {
   if ("path" in target) return undefined;
   const { host } = target;
   if (/^(?:.+\.)?localhost$/i.test(host)) return "127.0.0.1";
-  if (isIP(host) === 0) return undefined;
   const address = canonicalAddress(host) ?? "";
   return address === "::1" || /^127\./.test(address) ? host : undefined;
 }

@@ -81,6 +81,7 @@ for (const [target, reason] of [
   ["shop.example:443", plain],
   // Node would connect to 127.0.0.1. A name is not resolved, because its addresses may change.
   ["127.1:9000", plain],
+  ["127.thief.example:9000", plain],
   ["2130706433:9000", plain],
   ["0.0.0.0:9000", plain],
   ["[::]:9000", plain],

@@ -11,6 +11,7 @@ import {
   type ServerDuplexStream,
   ServerInterceptingCall,
   type ServiceDefinition,
+  status,
 } from "@grpc/grpc-js";
 import { load } from "@grpc/proto-loader";
 import t, { type Test } from "tap";
@@ -33,7 +34,7 @@ const [greeter, client] = [authority.issue("greeter.example"), authority.issue("
 const built = join(t.testdir({}), "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", built]);
 const files = fromBinary(FileDescriptorSetSchema, readFileSync(built)).file.map((file) =>
-  toBinary(FileDescriptorProtoSchema, file),
+  Buffer.from(toBinary(FileDescriptorProtoSchema, file)),
 );
 const { "foreign.Greeter": definition } = await load("examples/external-greeter/greeter.proto");
 
@@ -51,7 +52,7 @@ async function serve(t: Test, accepted: () => string | undefined) {
                 shown.push({ path, authorization });
                 const expected = accepted();
                 if (expected === undefined || authorization === `Bearer ${expected}`) pass(metadata);
-                else inner.sendStatus({ code: Code.UNAUTHENTICATED, details: "invalid token" });
+                else inner.sendStatus({ code: status.UNAUTHENTICATED, details: "invalid token" });
               },
             }),
         }),
