@@ -221,7 +221,9 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
+    const verify = reflected
+      ? (connection: Channel) => this.#verify(connection, link, id, options.httpRules)
+      : undefined;
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
@@ -238,11 +240,11 @@ export class ServiceInstances {
    * @returns false if it differs from the contract before: messages encoded by the earlier contract
    * must not be sent
    */
-  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
+  async #verify(connection: Channel, link: Link, id: string, httpRules: string): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
-      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices] };
+      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices], httpRules };
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;

@@ -128,6 +128,7 @@ export class Directory {
     const entry: InstanceEntry = {
       instance,
       contract,
+      problems: options.problems ?? [],
       token,
       store: given.store,
       onDeregistered: options.onDeregistered ?? nothing,
@@ -164,7 +165,9 @@ export class Directory {
   /** The names of the service's newest instance that are not served as it declares them. */
   problemsOf(service: string): NameProblem[] {
     const entry = this.#services.get(service)?.at(-1);
-    return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
+    if (entry === undefined) return [];
+    const problems = this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
+    return [...entry.problems.map((text) => ({ text, other: undefined })), ...problems];
   }
 
   /** Sends every instance, then each change, until the signal is aborted. */
@@ -374,7 +377,9 @@ export class Directory {
 /** The approximate size of the instance in a message, in bytes; never less than 256. */
 function sizeOf(instance: Instance | undefined): number {
   if (instance === undefined) return 256;
-  return instance.descriptors.length + 256 + [...instance.addresses, ...instance.grpcServices].join("....").length;
+  const { descriptors, options, addresses, grpcServices } = instance;
+  const rules = options?.httpRules ?? "";
+  return descriptors.length + 256 + [rules, ...addresses, ...grpcServices].join("....").length;
 }
 
 function gone(key: string): Instance {

@@ -15,12 +15,15 @@ export interface JoinOptions {
   readonly onDeregistered?: InstanceEntry["onDeregistered"];
   /** The result of `Directory.read`. Without it, the contract is read in one step. */
   readonly contract?: CheckedContract | undefined;
+  /** Further problems of the contract, for the operator. */
+  readonly problems?: readonly string[];
 }
 
 /** An instance that has joined. */
 export interface InstanceEntry {
   readonly instance: Instance;
   readonly contract: CheckedContract;
+  readonly problems: readonly string[];
   readonly token: string | undefined;
   /** Where it stores the data of callers; undefined if it stores none. */
   readonly store: DataStore | undefined;
