@@ -221,9 +221,7 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected
-      ? (connection: Channel) => this.#verify(connection, link, id, options.httpRules)
-      : undefined;
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
@@ -240,10 +238,11 @@ export class ServiceInstances {
    * @returns false if it differs from the contract before: messages encoded by the earlier contract
    * must not be sent
    */
-  async #verify(connection: Channel, link: Link, id: string, httpRules: string): Promise<boolean> {
+  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
+      const httpRules = this.#instances.get(id)?.options.httpRules ?? "";
       const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices], httpRules };
       const read = await readContract(connection, known);
       link.readError = undefined;
@@ -306,7 +305,7 @@ export class ServiceInstances {
     routes.delete(service);
   }
 
-  /** The same object as before, if the options set the same statuses: it reports each error once. */
+  /** The object as before, if the options set the same statuses: it reports one error only. */
   #statusesOf(options: ServiceOptions): ServiceStatuses | undefined {
     const { service, log } = this.#options;
     const name = options.statusMetadata;

@@ -21,7 +21,7 @@ import { type GrpcNames, Instance, Joined, type WatchResponse } from "../../src/
 import { checkInstance } from "./check-instance.js";
 import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
-import type { InstanceEntry, JoinOptions } from "./entry.js";
+import { type InstanceEntry, type JoinOptions, sizeOf } from "./entry.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
@@ -372,14 +372,6 @@ export class Directory {
     }
     return { joined, left, owners, ownersRevision: BigInt(this.#owners.revision) };
   }
-}
-
-/** The approximate size of the instance in a message, in bytes; never less than 256. */
-function sizeOf(instance: Instance | undefined): number {
-  if (instance === undefined) return 256;
-  const { descriptors, options, addresses, grpcServices } = instance;
-  const rules = options?.httpRules ?? "";
-  return descriptors.length + 256 + [rules, ...addresses, ...grpcServices].join("....").length;
 }
 
 function gone(key: string): Instance {

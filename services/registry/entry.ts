@@ -33,3 +33,11 @@ export interface InstanceEntry {
    */
   readonly onDeregistered: (why: StatusError) => void;
 }
+
+/** The approximate size of the instance in a message, in bytes; never less than 256. */
+export function sizeOf(instance: Instance | undefined): number {
+  if (instance === undefined) return 256;
+  const { descriptors, options, addresses, grpcServices } = instance;
+  const rules = options?.httpRules ?? "";
+  return descriptors.length + 256 + [rules, ...addresses, ...grpcServices].join("....").length;
+}

@@ -23,7 +23,7 @@ interface Pair {
   readonly value: string;
 }
 
-/** A message of relay.proto. The server ends with its code, sends its metadata, and returns its text. */
+/** A message of relay.proto. The server ends with its code, or returns its text. */
 interface Fields {
   readonly text?: string;
   readonly code?: number;
@@ -243,7 +243,7 @@ t.test("a WebSocket closes with the status", async (t) => {
   t.same([code, `${reason}`], [4400, "odd"]);
 });
 
-/** The dialects in which a call ends with a code. The options about statuses do not concern them. */
+/** Dialects in which a call ends with a code. The options about statuses do not concern them. */
 const RPC: Record<
   string,
   { readonly type: string; readonly isFramed: boolean; readonly end: RegExp; readonly status: number }
