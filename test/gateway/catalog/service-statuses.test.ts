@@ -13,7 +13,7 @@ import { withBindings } from "../../support/bound.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { configured, serveByGrpcJs } from "../../support/grpc-js-server.js";
 import { until } from "../../support/until.js";
-import { deploy } from "../deployment.js";
+import { deploy, login } from "../deployment.js";
 
 const descriptors = withBindings(buildAnnotated("test/gateway/dialects", "relay.proto"));
 const Note = readDescriptors(descriptors).getMessage("relay.Note") as DescMessage;
@@ -101,6 +101,10 @@ const it = await deploy(t.testdir(), { flags: { lease: "60s" }, external });
 t.teardown(() => it.close());
 const origin = `http://127.0.0.1:${it.gateway.address.port}`;
 await until(() => Object.keys(SERVICES).every((name) => it.catalog.routes.find(`/${name}/Relay/Call`)));
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, { readonly post: { readonly responses: Record<string, object> } }>>;
+}
 
 const CODE = (value: string): Pair[] => [{ name: "x-http-code", value }];
 const JSON_TYPE = { "content-type": "application/json" };
@@ -339,4 +343,25 @@ t.test("the log and the metrics have the statuses that were sent", async (t) => 
   const metrics = await it.metrics.text();
   t.match(metrics, /portico_requests_total\{service="mapped",endpoint="mapped:Relay.Call",code="400"\} /);
   t.match(metrics, /portico_requests_total\{service="created",endpoint="created:Relay.Call",code="201"\} /);
+});
+
+t.test("the OpenAPI document lists the statuses", async (t) => {
+  const token = await login(it.handler, "admin");
+  const statusesOf = async (service: string, method: string): Promise<Record<string, object>> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { paths } = (await (await fetch(`${origin}/openapi/${service}.json`, { headers })).json()) as OpenApi;
+    const [own, bound] = [paths[`/${service}/Relay/${method}`], paths[`/rest/${service}/bound/relay.Relay/${method}`]];
+    t.same(Object.keys(own?.post.responses ?? {}), Object.keys(bound?.post.responses ?? {}), `${service} ${method}`);
+    return own?.post.responses ?? {};
+  };
+  const usual = ["400", "401", "403", "default"];
+  const success = (await statusesOf("plain", "Call"))["200"];
+  const created = await statusesOf("created", "Call");
+  t.same(Object.keys(created), ["201", ...usual]);
+  t.same(created["201"], success);
+  t.same(Object.keys(await statusesOf("created", "Twice")), ["200", "204", ...usual]);
+  t.match(await statusesOf("silent", "Call"), { 204: { description: "Nothing.", content: undefined } });
+  t.same(Object.keys(await statusesOf("mapped", "Call")), ["200", "204", "400", "401", "403", "404", "418", "default"]);
+  t.same(Object.keys(await statusesOf("chosen", "Call")), ["202", "400", "401", "403", "410", "2XX", "default"]);
+  t.same(Object.keys(await statusesOf("plain", "Call")), ["200", ...usual]);
 });
