@@ -7,7 +7,7 @@ import { join } from "node:path";
 import t from "tap";
 import { call, refused } from "../../support/process.js";
 import { until } from "../../support/until.js";
-import { edit, newProject, startDev } from "./project.js";
+import { edit, newProject, skipTypes, startDev } from "./project.js";
 
 const folder = t.testdir({ later: {}, data: {} });
 const dev = await startDev(t, folder);
@@ -27,6 +27,7 @@ t.test("reports that there is no service", async (t) => {
 
 t.test("a service that is created later is started", async (t) => {
   const project = newProject(join(folder, "later"));
+  skipTypes(project);
   await dev.prints(/greeter started in/);
   t.equal((await call(`${dev.http}/greeter?name=Ada`)).status, 200);
   edit(join(project, "greeter.ts"), "Hello", "Hi");
