@@ -21,7 +21,7 @@ export async function warnUnserved(connection: CommandConnection, patterns: read
   }
 }
 
-/** Warns on stderr about a scope that no account holds. The first account with it may come later. */
+/** Warns on stderr about a scope that no account holds. An account with it may come later. */
 export async function warnUnheld(connection: CommandConnection, scope: string): Promise<void> {
   if (EVERYONE.has(scope)) return;
   // There is no warning for a caller who may not list the accounts.

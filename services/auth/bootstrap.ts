@@ -35,8 +35,8 @@ export const ADMIN = "admin";
 
 /**
  * Sets up the installation if it is new.
- * @returns what to show to the administrator; undefined if there is no random password, or if it was
- * shown
+ * @returns what to show to the administrator; undefined if there is no random password, or if an
+ * earlier start has shown it
  */
 export async function bootstrap(options: {
   journal: Journal;
