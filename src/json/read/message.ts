@@ -6,7 +6,8 @@
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
 import { isRequired } from "../types.js";
-import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./field.js";
+import { type FieldReader, fieldReader, type JsonMessageReader, type Readers, takesNull } from "./field.js";
+import { ignoreValue } from "./ignored.js";
 import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -30,7 +31,7 @@ function memberOf(
   index: number,
   count: number,
   oneofs: readonly DescOneof[],
-  readers: MessageReaders,
+  readers: Readers,
 ): Member {
   return {
     name: field.jsonName,
@@ -52,7 +53,7 @@ interface Plan {
   readonly words: number;
 }
 
-function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders): Plan {
+function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: Readers): Plan {
   const fields = [...type.fields, ...extensions];
   const members = fields.map((field, index) => memberOf(field, index, fields.length, type.oneofs, readers));
   // A field may have its JSON name or its name in the .proto file. A JSON name takes precedence
@@ -71,11 +72,13 @@ function planOf(type: DescMessage, extensions: readonly DescExtension[], readers
  */
 export class ObjectReader implements JsonMessageReader {
   readonly #type: DescMessage;
+  readonly #ignoresUnknown: boolean;
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
 
-  constructor(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders) {
+  constructor(type: DescMessage, extensions: readonly DescExtension[], readers: Readers) {
     this.#type = type;
+    this.#ignoresUnknown = readers.ignoreUnknown;
     this.#compile = () => planOf(type, extensions, readers);
   }
 
@@ -109,7 +112,7 @@ export class ObjectReader implements JsonMessageReader {
 
   /**
    * Skips the name at the cursor, and returns its member. Undefined for `@type`, which the reader
-   * of Any reads.
+   * of Any reads, and for an unknown field that is ignored: then the value is skipped too.
    */
   #lookUp(s: Scanner, { names }: Plan): Member | undefined {
     const at = s.pos;
@@ -121,8 +124,11 @@ export class ObjectReader implements JsonMessageReader {
       return undefined;
     }
     const member = names.find(s.text, s.textStart, s.textEnd);
-    if (member === undefined) throw s.refused(`no such field in ${this.#type.typeName}`, s.pos);
-    return member;
+    if (member !== undefined) return member;
+    if (!this.#ignoresUnknown) throw s.refused(`no such field in ${this.#type.typeName}`, s.pos);
+    s.colon();
+    ignoreValue(s);
+    return undefined;
   }
 
   #secondOfOneof(s: Scanner, oneof: number): Error {

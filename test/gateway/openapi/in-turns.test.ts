@@ -107,7 +107,7 @@ t.test("a search of an agent", async (t) => {
   let found: object = {};
   const viewer = { caller: undefined, namespace: "default" };
   const turns = await turnsOf(async () => {
-    found = await search("greets", viewer, { catalog: { routes }, guard, config: {} });
+    found = await search("greets", viewer, { catalog: { routes }, guard });
   });
   t.match(found, { endpoints: [{ description: "Greets a name." }] });
   t.ok(turns >= SERVICES, `${turns} turns`);
@@ -117,7 +117,7 @@ t.test("the list of an agent's tools", async (t) => {
   let listed = "";
   const viewer = { caller: undefined, namespace: "default" };
   const turns = await turnsOf(async () => {
-    listed = await listedTools(viewer, { catalog: { routes }, guard, config: {} });
+    listed = await listedTools(viewer, { catalog: { routes }, guard });
   });
   t.match(listed, `"name":"library-${SERVICES}.Call"`);
   t.ok(turns >= SERVICES, `${turns} turns`);
