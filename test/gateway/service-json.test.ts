@@ -2,8 +2,8 @@
 // left out, unknown names passed over. The same instance has other names without options.
 import t from "tap";
 import { WebSocket } from "ws";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
-import { Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import { dispatcherOf, listen } from "../rpc/serve.js";
 import { until } from "../support/until.js";
@@ -12,33 +12,28 @@ import { createLibrary } from "./dialects/http-rule/library.js";
 import { send } from "./dialects/mcp/client.js";
 
 const library = createLibrary();
-const server = await listen(t, dispatcherOf([library]));
-const { host, port } = server.address as { host: string; port: number };
-const deployment = await deploy(t.testdir(), { services: [library] });
-t.teardown(() => deployment.close());
-const { handler, catalog } = deployment;
-
 const STYLES = {
   proto: { jsonNames: JsonNames.PROTO, omitZeros: true },
   full: { jsonNames: JsonNames.PROTO },
   lean: { omitZeros: true },
   lenient: { ignoreUnknown: true, omitZeros: true },
+  changing: { jsonNames: JsonNames.PROTO, omitZeros: true },
 };
 
-function join(service: string, options: Partial<ServiceOptions>): () => void {
-  return deployment.add({
-    service,
-    addresses: [`${host}:${port}`],
-    joined: Joined.CONFIGURATION,
-    descriptors: Buffer.from(library.descriptors),
-    grpcServices: ["library.Library"],
-    bindingPrefix: `/${service}`,
-    options: { ...noServiceOptions(), ...options },
-  });
+function servicesWith(styles: Readonly<Record<string, Partial<ServiceOptions>>>): ExternalService[] {
+  return Object.entries(styles).map(([name, style]) => ({
+    name,
+    targets: [{ target: { host, port }, weight: 1 }],
+    descriptors: undefined,
+    options: { ...noServiceOptions(), bindingPrefix: `/${name}`, ...style },
+  }));
 }
 
-for (const [service, options] of Object.entries(STYLES)) t.teardown(join(service, options));
-await until(() => Object.keys(STYLES).every((service) => catalog.routes.targetsOf(service) !== undefined));
+const server = await listen(t, dispatcherOf([library]));
+const { host, port } = server.address as { host: string; port: number };
+const deployment = await deploy(t.testdir(), { services: [library], external: servicesWith(STYLES) });
+t.teardown(() => deployment.close());
+const { handler, catalog } = deployment;
 
 async function call(target: string, message?: unknown, headers: readonly string[] = [], method = "POST") {
   const response = await ask(handler, {
@@ -50,6 +45,7 @@ async function call(target: string, message?: unknown, headers: readonly string[
   return { status: response.status, body: JSON.parse(response.body) };
 }
 
+const CONNECT = ["Connect-Protocol-Version", "1"];
 const GIVEN = { pageSize: 1, byNumber: { 1: "a" }, kind: "NOVEL" };
 const PROTO = { kind: "NOVEL", page_size: 1, by_number: { 1: "a" } };
 
@@ -73,7 +69,7 @@ t.test("zeros of one service are left out, and its names are independent of them
 });
 
 t.test("Connect, gRPC-Web, streams and agents get the names of the service", async (t) => {
-  const own = ["Portico-Service", "proto"];
+  const own = [...CONNECT, "Portico-Service", "proto"];
   t.same((await call("/library.Library/Get", GIVEN, own)).body, PROTO, "Connect");
   const text = JSON.stringify(GIVEN);
   const frame = `\0${String.fromCharCode(0, 0, 0, text.length)}${text}`;
@@ -104,7 +100,11 @@ t.test("unknown fields, names of enum values and parameters are passed over", as
     status: 200,
     body: { shelf: "7", book: { id: "1" }, flag: true },
   });
-  t.same((await call("/library.Library/Get", message, ["Portico-Service", "lenient"])).body, read, "Connect");
+  t.same(
+    (await call("/library.Library/Get", message, [...CONNECT, "Portico-Service", "lenient"])).body,
+    read,
+    "Connect",
+  );
   for (const [target, body] of [
     ["/proto/get", message],
     ["/proto/get?later=1"],
@@ -152,21 +152,21 @@ t.test("documents, searches and tools have the names of the service", async (t) 
 
   const fields = (await call("/openapi/fields")).body.services;
   t.ok(fields.proto["Library.Get"].includes("page_size") && fields.lean["Library.Get"].includes("pageSize"));
-  const { body } = await send(handler, "tools/list");
-  const tools = new Map<string, { inputSchema: object; outputSchema: object }>(
-    body.result.tools.map((tool: { name: string }) => [tool.name, tool]),
-  );
-  t.match(tools.get("proto.Get"), {
-    inputSchema: { properties: { page_size: {} } },
-    outputSchema: { properties: { page_size: {} } },
+  const toolOf = async (name: string) => {
+    const { body } = await send(handler, "tools/call", { name: "describe_endpoint", arguments: { name } });
+    return body.result.structuredContent;
+  };
+  const properties = { page_size: {} };
+  const tool = await toolOf("proto.Get");
+  t.match(tool, { inputSchema: { properties }, outputSchema: { properties } });
+  t.equal(tool.outputSchema.required, undefined);
+  t.match(await toolOf("library.Get"), {
+    inputSchema: { properties: { pageSize: {} }, additionalProperties: false },
+    outputSchema: { required: [/./] },
   });
-  t.notMatch(tools.get("proto.Get"), { outputSchema: { required: [/./] } });
-  t.match(tools.get("library.Get"), { inputSchema: { properties: { pageSize: {} }, additionalProperties: false } });
 });
 
 t.test("a call keeps the options with which it began", async (t) => {
-  const leave = join("changing", STYLES.proto);
-  await until(() => catalog.routes.targetsOf("changing") !== undefined);
   const socket = new WebSocket(`ws://127.0.0.1:${deployment.gateway.address.port}/changing/talk`);
   const received: string[] = [];
   socket.onmessage = ({ data }) => received.push(String(data));
@@ -174,14 +174,13 @@ t.test("a call keeps the options with which it began", async (t) => {
   socket.send(JSON.stringify(GIVEN));
   await until(() => received.length === 1);
   const before = catalog.routes.targetsOf("changing");
-  join("changing", STYLES.lean);
-  await until(() => catalog.routes.targetsOf("changing") !== before);
+  deployment.configure(servicesWith({ ...STYLES, changing: STYLES.lean }));
+  await until(() => ![before, undefined].includes(catalog.routes.targetsOf("changing")));
   socket.send(JSON.stringify(PROTO));
   await until(() => received.length === 2);
   t.same(received, [JSON.stringify(PROTO), JSON.stringify(PROTO)], "the stream");
   t.same((await call("/changing/get", PROTO)).body, GIVEN, "a new call");
   socket.close();
-  leave();
 });
 
 t.test("the authority and the registry have no options", async (t) => {
