@@ -155,7 +155,8 @@ const knownNames = new WeakMap<Target, readonly string[]>();
 function fieldNames(target: Target): readonly string[] {
   const before = knownNames.get(target);
   if (before !== undefined) return before;
-  const names = namesIn([target.input, target.output], target.style);
+  const { input, output } = target.endpoint.method;
+  const names = namesIn([input, output], target.style);
   knownNames.set(target, names);
   return names;
 }

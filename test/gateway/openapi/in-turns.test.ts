@@ -46,7 +46,7 @@ const routes = {
 } as unknown as Routes;
 
 function slow(target: Target): Target {
-  const { endpoint, types } = target;
+  const { endpoint, types, style } = target;
   let isParsed = false;
   const method = (): Target["endpoint"]["method"] => {
     for (const began = performance.now(); !isParsed && performance.now() - began < PARSING_MS; );
@@ -54,7 +54,7 @@ function slow(target: Target): Target {
     return endpoint.method;
   };
   const late = Object.defineProperty({ ...endpoint }, "method", { get: method });
-  return { ...target, types, endpoint: late } as Target;
+  return { ...target, types, style, endpoint: late } as Target;
 }
 
 const all = Array.from({ length: SERVICES }, (_, index) => routes.targetsOf(`library-${index + 1}`) ?? []).flat();
