@@ -1,11 +1,15 @@
 // How a service's messages look in JSON, if its options say so: names as in the .proto file, zeros
 // left out, unknown names passed over. The same instance has other names without options.
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { WebSocket } from "ws";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
 import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
-import { dispatcherOf, listen } from "../rpc/serve.js";
+import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
+import type { Service } from "../../src/rpc/service.js";
+import { dispatcherOf, LIMITS, listen } from "../rpc/serve.js";
 import { until } from "../support/until.js";
 import { ask, deploy } from "./deployment.js";
 import { createLibrary } from "./dialects/http-rule/library.js";
@@ -187,3 +191,32 @@ t.test("the authority and the registry have no options", async (t) => {
   const { style } = catalog.routes.find("/registry/list")!.target;
   t.match(style, { omitZeros: false, protoNames: false, ignoreUnknown: false });
 });
+
+t.test("a server that is found to have another contract keeps the service's options", async (t) => {
+  const serve = (service: Service, port = 0) => serveGrpc(dispatcherOf([service]), { host: "127.0.0.1", port }, LIMITS);
+  const first = await serve(library);
+  const { port } = first.address as { port: number };
+  const target = { host: "127.0.0.1", port };
+  const moved = servicesWith({ moved: STYLES.proto }).map((one) => ({ ...one, targets: [{ target, weight: 1 }] }));
+  const others = servicesWith(STYLES);
+  deployment.configure([...others, ...moved]);
+  t.teardown(() => deployment.configure(others));
+  await until(() => catalog.routes.targetsOf("moved") !== undefined);
+  t.same(await call("/moved/get", { pageSize: 1 }), { status: 200, body: { page_size: 1 } });
+
+  await first.close(0);
+  const newer = await serve({ ...library, descriptors: withoutField(library.descriptors, "page_size") }, port);
+  t.teardown(() => newer.close(0));
+  const unknown = async () => (await call("/moved/get", { pageSize: 1 })).status === 400;
+  await until(unknown, { what: () => "the gateway has read the contract of the new server" });
+  t.same(await call("/moved/get", { byNumber: { 1: "a" } }), { status: 200, body: { by_number: { 1: "a" } } });
+});
+
+/** Descriptors in which no message has a field with the name. */
+function withoutField(descriptors: Uint8Array, name: string): Uint8Array {
+  const set = fromBinary(FileDescriptorSetSchema, descriptors);
+  for (const { messageType } of set.file) {
+    for (const type of messageType) type.field = type.field.filter((field) => field.name !== name);
+  }
+  return toBinary(FileDescriptorSetSchema, set);
+}
