@@ -4,6 +4,10 @@ import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { WebSocket } from "ws";
+import { readContract } from "../../cli/client/contract.js";
+import { writeGo } from "../../cli/client/go.js";
+import { writePython } from "../../cli/client/python.js";
+import { writeTypescript } from "../../cli/client/typescript.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
 import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
@@ -153,6 +157,12 @@ t.test("documents, searches and tools have the names of the service", async (t) 
   t.ok(names("/proto/lib/shelves/{shelvesId}").includes("page_size"));
   const example = proto.paths["/proto/Get"].post.requestBody.content["application/json"].example;
   t.ok("page_size" in example);
+
+  const contract = readContract("proto", JSON.stringify(proto));
+  t.notMatch(contract.comment, /Fields are named/);
+  t.match(writeTypescript(contract), /^ {2}readonly page_size\?: number;$/m);
+  t.match(writePython(contract), /^ {4}page_size: int = 0$/m);
+  t.match(writeGo(contract), /PageSize\s+int32\s+`json:"page_size,omitempty"`/);
 
   const fields = (await call("/openapi/fields")).body.services;
   t.ok(fields.proto["Library.Get"].includes("page_size") && fields.lean["Library.Get"].includes("pageSize"));
