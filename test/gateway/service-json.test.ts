@@ -1,13 +1,14 @@
 // How a service's messages look in JSON, if its options say so: names as in the .proto file, zeros
 // left out, unknown names passed over. The same instance has other names without options.
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type FileDescriptorProto, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { WebSocket } from "ws";
 import { readContract } from "../../cli/client/contract.js";
 import { writeGo } from "../../cli/client/go.js";
 import { writePython } from "../../cli/client/python.js";
 import { writeTypescript } from "../../cli/client/typescript.js";
+import { Contracts } from "../../gateway/catalog/contracts.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
 import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
@@ -135,6 +136,17 @@ t.test("parameters of Google's clients are passed over at REST paths", async (t)
   t.equal((await call(`/lib/shelves/1?${system}`)).status, 200, "of a service without options");
   t.equal((await call(`/lib/all?${system}`, {})).status, 200, "where all fields are in the body");
   t.match(await call(`/proto/get?${system}`), { status: 400 }, "and nowhere else");
+  // A service whose message has a field `key` instead of `page_size`.
+  const descriptors = Buffer.from(changed(library.descriptors, (field) => rename(field, "page_size", "key")));
+  const keyed = servicesWith({ keyed: {} }).map((one) => ({ ...one, descriptors }));
+  deployment.configure([...servicesWith(STYLES), ...keyed]);
+  t.teardown(() => deployment.configure(servicesWith(STYLES)));
+  await until(() => catalog.routes.targetsOf("keyed") !== undefined);
+  t.match(
+    await call("/keyed/lib/shelves/1?alt=json&key=7"),
+    { status: 200, body: { key: 7 } },
+    "unless they are fields",
+  );
   t.match(await call("/lib/shelves/1?keys=k"), { status: 400, body: { Detail: /keys: no such parameter/ } });
 });
 
@@ -198,8 +210,14 @@ t.test("a call keeps the options with which it began", async (t) => {
 });
 
 t.test("the authority and the registry have no options", async (t) => {
-  const { style } = catalog.routes.find("/registry/list")!.target;
-  t.match(style, { omitZeros: false, protoNames: false, ignoreUnknown: false });
+  const [descriptors, grpcServices] = [Buffer.from(library.descriptors), ["library.Library"]];
+  const options = { ...noServiceOptions(), ...STYLES.proto, ignoreUnknown: true };
+  const contracts = new Contracts({ omitZeros: true });
+  const styleOf = (service: string) => contracts.hold({ service, descriptors, grpcServices, options }).schema.style;
+  for (const service of ["auth", "registry"]) {
+    t.match(styleOf(service), { omitZeros: false, protoNames: false, ignoreUnknown: false }, service);
+  }
+  t.match(styleOf("shop"), { omitZeros: true, protoNames: true, ignoreUnknown: true });
 });
 
 t.test("a server that is found to have another contract keeps the service's options", async (t) => {
@@ -215,18 +233,30 @@ t.test("a server that is found to have another contract keeps the service's opti
   t.same(await call("/moved/get", { pageSize: 1 }), { status: 200, body: { page_size: 1 } });
 
   await first.close(0);
-  const newer = await serve({ ...library, descriptors: withoutField(library.descriptors, "page_size") }, port);
+  const newer = await serve(
+    {
+      ...library,
+      descriptors: changed(library.descriptors, (field) => (field.name === "page_size" ? undefined : field)),
+    },
+    port,
+  );
   t.teardown(() => newer.close(0));
   const unknown = async () => (await call("/moved/get", { pageSize: 1 })).status === 400;
   await until(unknown, { what: () => "the gateway has read the contract of the new server" });
   t.same(await call("/moved/get", { byNumber: { 1: "a" } }), { status: 200, body: { by_number: { 1: "a" } } });
 });
 
-/** Descriptors in which no message has a field with the name. */
-function withoutField(descriptors: Uint8Array, name: string): Uint8Array {
+type Field = FileDescriptorProto["messageType"][number]["field"][number];
+
+/** Descriptors with other fields. @param change undefined for a field that is left out */
+function changed(descriptors: Uint8Array, change: (field: Field) => Field | undefined): Uint8Array {
   const set = fromBinary(FileDescriptorSetSchema, descriptors);
   for (const { messageType } of set.file) {
-    for (const type of messageType) type.field = type.field.filter((field) => field.name !== name);
+    for (const type of messageType) type.field = type.field.flatMap((field) => change(field) ?? []);
   }
   return toBinary(FileDescriptorSetSchema, set);
+}
+
+function rename(field: Field, name: string, other: string): Field {
+  return field.name === name ? { ...field, name: other, jsonName: other } : field;
 }

@@ -40,9 +40,15 @@ for (const omitZeros of [false, true]) {
 }
 
 t.test("the body of a response that is one field has the names of the .proto file", async (t) => {
-  const field = typeOf("Optional").fields.find(({ name }) => name === "nested")!;
-  const wire = codecOf(typeOf("Optional")).read(Buffer.from('{"nested":{"longName":"a"}}'));
-  t.equal(compileCodecs(types, { protoNames: true, omitZeros: true })(field).write(wire), '{"long_name":"a"}');
+  const { fields } = typeOf("Optional");
+  const wire = codecOf(typeOf("Optional")).read(Buffer.from('{"nested":{"longName":"a"},"longName":"b"}'));
+  for (const [name, json] of [
+    ["nested", '{"long_name":"a"}'],
+    ["long_name", '"b"'],
+  ]) {
+    const field = fields.find((one) => one.name === name)!;
+    t.equal(compileCodecs(types, { protoNames: true, omitZeros: true })(field).write(wire), json);
+  }
 });
 
 const ignoring = compileCodecs(types, { ignoreUnknown: true, omitZeros: true });
