@@ -90,11 +90,10 @@ export async function openHttpPort(
   { catalog, guard, health, usage, callQueue, enrolment }: HttpPortParts,
   { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
 ): Promise<HttpPort> {
-  const { omitZeros, publicUrl } = config;
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
-  const own = [health, new ServedDocuments({ catalog, guard, omitZeros, publicUrl }), pages];
+  const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, callQueue });
   checkProxies(config);

@@ -224,7 +224,7 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id, options) : undefined;
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
@@ -242,7 +242,7 @@ export class ServiceInstances {
    * @returns false if it differs from the contract before: messages encoded by the earlier contract
    * must not be sent
    */
-  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
+  async #verify(connection: Channel, link: Link, id: string, options: ServiceOptions): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
@@ -251,7 +251,7 @@ export class ServiceInstances {
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
-      const contract = contracts.hold({ ...read, reflected: true });
+      const contract = contracts.hold({ ...read, reflected: true, options });
       await parseAhead(contract, this.#instances.get(id)?.bindingPrefix ?? "");
       if (![...this.#links.values()].includes(link)) {
         contracts.release(contract);
