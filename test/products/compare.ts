@@ -46,6 +46,12 @@ export const ROUTING: Difference = {
   members: ["status", "body"],
 };
 
+/** The gateways describe a malformed request in words of their own. */
+export const WORDS: Difference = {
+  reason: "a malformed request is described in other words",
+  members: ["body.message"],
+};
+
 /** The place at which the cases are run. */
 export interface Side {
   /** Its HTTP address, such as `http://127.0.0.1:8080`. */

@@ -3,7 +3,7 @@ import t, { type Test } from "tap";
 import { goProgram } from "../outside/tools.js";
 import { FULL } from "../support/full.js";
 import { freePort } from "../support/ports.js";
-import { type Case, compare, type Difference, porticoFor, ROUTING, type Side, serve } from "./compare.js";
+import { type Case, compare, type Difference, porticoFor, ROUTING, type Side, serve, WORDS } from "./compare.js";
 
 /** OpenFGA needs minutes to build. */
 t.setTimeout(900_000);
@@ -17,10 +17,9 @@ const CODE_NAMES: Difference = {
   members: ["body.code", "body.details"],
 };
 
-/** What the gateway itself finds wrong is said in Portico's words. */
-const WORDS: Difference = {
-  reason: "the gateways describe a malformed request in other words",
-  members: [...CODE_NAMES.members, "body.message"],
+const NAMES_AND_WORDS: Difference = {
+  reason: `${WORDS.reason}; and ${CODE_NAMES.reason}`,
+  members: [...CODE_NAMES.members, ...WORDS.members],
 };
 
 /** OpenFGA's HTTP server cuts what is before `| caused by:` from messages. */
@@ -57,12 +56,12 @@ const REST: readonly Case[] = [
   { http: "POST /stores", body: { name: "demo" }, save: { store: "id" } },
   { http: "POST /stores", body: { name: "demo", unknown: true } },
   { http: "POST /stores", body: { name: "x" }, differs: CODE_NAMES },
-  { http: "POST /stores", body: "{", differs: WORDS },
+  { http: "POST /stores", body: "{", differs: NAMES_AND_WORDS },
   { http: "POST /stores", body: {}, differs: CODE_NAMES },
   { http: "GET /stores?page_size=1" },
   { http: "GET /stores?pageSize=1" },
   { http: "GET /stores?page_size=1000", differs: CODE_NAMES },
-  { http: "GET /stores?page_size=a", differs: WORDS },
+  { http: "GET /stores?page_size=a", differs: NAMES_AND_WORDS },
   { http: "GET /stores?absent=1" },
   { http: "GET /stores/{store}" },
   { http: `GET /stores/${ABSENT}`, differs: CODE_NAMES },
