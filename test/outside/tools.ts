@@ -50,8 +50,8 @@ export function goProgram(module: string, version: string): string | undefined {
 }
 
 /**
- * The folder of several Go programs: those of modules that `go install` refuses, because they
- * replace other modules, and one of this repository that imports them. Without Go it is undefined,
+ * The folder of several Go programs, from modules that `go install` refuses because they replace
+ * other modules, and one program of this repository that imports them. Without Go it is undefined,
  * and a notice is printed.
  * @param packages `package@version` of each program, by its name
  * @param own the folder with a program of this repository, whose name it has

@@ -18,7 +18,7 @@ const CALL_TIME = 30_000;
 /** The longest start of a product on a busy computer, in milliseconds. */
 const START_TIME = 60_000;
 
-/** One case: a request, or a command. A name in braces stands for a value that an earlier case saved. */
+/** A request, or a command. A name in braces stands for a value that an earlier case saved. */
 export interface Case {
   /** Method and path, such as `GET /stores`. */
   readonly http?: string;
@@ -36,11 +36,11 @@ export interface Case {
 /** Why Portico's response is not the same, and where. */
 export interface Difference {
   readonly reason: string;
-  /** What is left out of the comparison, such as `status`, `body` and `body.code`. The rest is the same. */
+  /** What is different, such as `status`, `body` and `body.code`. All else is the same. */
   readonly members: readonly string[];
 }
 
-/** The difference that every product has whose REST paths are those of grpc-gateway. */
+/** The difference from every product that contains grpc-gateway. */
 export const ROUTING: Difference = {
   reason: "responses to unknown paths and methods are Portico's",
   members: ["status", "body"],
@@ -57,7 +57,7 @@ export interface Side {
   /** Its HTTP address, such as `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The product's client and its arguments before those of a case. */
+  /** The product's client and its arguments before the arguments of a case. */
   readonly client?: readonly string[];
   /** Stands for `{address}` in a case. */
   readonly address?: string;

@@ -127,7 +127,7 @@ const COMMANDS: readonly Case[] = [
   ["endpoint", "health", "-w", "fields"],
 ].map((command) => ({ command }));
 
-/** Replaces what each process of etcd has of its own: IDs, ports and sizes; and drops the lines of etcdctl's log. */
+/** Replaces IDs, ports and times, which differ between processes, and drops the log of etcdctl. */
 const normalize = (output: string): string =>
   output
     .replaceAll(/^\{"level".*\n/gm, "")
