@@ -3,8 +3,7 @@
  * machine, and are not dependencies of this package.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
@@ -50,32 +49,23 @@ export function goProgram(module: string, version: string): string | undefined {
 }
 
 /**
- * The folder of several Go programs, from modules that `go install` refuses because they replace
- * other modules, and one program of this repository that imports them. Without Go it is undefined,
- * and a notice is printed.
- * @param packages `package@version` of each program, by its name
- * @param own the folder with a program of this repository, whose name it has
+ * Builds a Go module of this repository, and returns the path of its program. Its go.mod names the
+ * versions of its direct dependencies. Without Go it is undefined, and a notice is printed.
  */
-export function goPrograms(packages: Readonly<Record<string, string>>, own?: string): string | undefined {
-  const source = own === undefined ? "" : readFileSync(join(own, "main.go"), "utf8");
-  const folder = folderOf([...Object.values(packages), ...(own === undefined ? [] : [shortHash(source)])]);
-  if (isInstalled(folder)) return folder;
+export function goModule(name: string, module: string): string | undefined {
   if (spawnSync("go", ["version"]).status !== 0) {
-    console.error(`note: ${Object.keys(packages).join(", ")} was not run: there is no Go here`);
+    console.error(`note: ${name} was not run: there is no Go here`);
     return undefined;
   }
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  execute(folder, "go", ["mod", "init", "outside"]);
-  execute(folder, "go", ["get", ...Object.values(packages)]);
-  for (const [name, requirement] of Object.entries(packages))
-    execute(folder, "go", ["build", "-o", name, requirement.split("@")[0]!]);
-  if (own !== undefined) {
-    writeFileSync(join(folder, "main.go"), source);
-    execute(folder, "go", ["build", "-o", basename(own), "."]);
-  }
-  writeFileSync(join(folder, "complete"), "");
-  return folder;
+  const folder = join(tmpdir(), "portico-outside", name);
+  cpSync(module, folder, { recursive: true });
+  const program = join(folder, "program");
+  const { status, stderr } = spawnSync("go", ["build", "-mod=mod", "-o", program, "."], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`go build of ${module} failed: ${stderr}`);
+  return program;
 }
 
 /**
@@ -106,25 +96,17 @@ export function run(path: string, parameters: readonly string[]): Promise<{ stat
 
 /** Installs into the folder. An installation that was interrupted is started again. */
 function install(folder: string, program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): void {
-  execute(folder, program, args, more);
-  writeFileSync(join(folder, "complete"), "");
-}
-
-function execute(folder: string, program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): void {
   const { status, stderr } = spawnSync(program, args, {
     cwd: folder,
     env: { ...process.env, ...more },
     encoding: "utf8",
   });
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} failed: ${stderr}`);
+  writeFileSync(join(folder, "complete"), "");
 }
 
 function isInstalled(folder: string): boolean {
   return existsSync(join(folder, "complete"));
-}
-
-function shortHash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 8);
 }
 
 function folderOf(requirements: readonly string[]): string {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { goPrograms } from "../outside/tools.js";
+import { goModule } from "../outside/tools.js";
 import { FULL } from "../support/full.js";
 import { freePort } from "../support/ports.js";
 import { type Case, compare, porticoFor, ROUTING, type Side, serve, WORDS } from "./compare.js";
@@ -11,16 +11,7 @@ import { type Case, compare, porticoFor, ROUTING, type Side, serve, WORDS } from
 /** etcd needs minutes to build. */
 t.setTimeout(900_000);
 
-const VERSION = "v3.7.3";
-const programs = FULL
-  ? goPrograms(
-      {
-        etcd: `go.etcd.io/etcd/server/v3@${VERSION}`,
-        etcdctl: `go.etcd.io/etcd/etcdctl/v3@${VERSION}`,
-      },
-      "test/products/etcd-descriptors",
-    )
-  : undefined;
+const etcd = FULL ? goModule("etcd", "test/products/etcd") : undefined;
 
 const text = (value: string) => Buffer.from(value).toString("base64");
 const [a, b, c, lock] = [text("a"), text("b"), text("c"), text("lock")];
@@ -140,7 +131,7 @@ t.test("etcd", { skip: skipped() }, async (t) => {
   const folder = t.testdir();
   const [own, behind] = [await serveEtcd(t, join(folder, "own")), await serveEtcd(t, join(folder, "behind"))];
   const descriptors = join(folder, "etcd.binpb");
-  writeFileSync(descriptors, spawnSync(join(programs!, "etcd-descriptors")).stdout);
+  writeFileSync(descriptors, spawnSync(etcd!, ["descriptors"]).stdout);
   const service = { name: "etcd", target: behind, descriptors, names: "proto", omitZeros: true };
   const { url } = await porticoFor(t, folder, {
     ...service,
@@ -150,7 +141,7 @@ t.test("etcd", { skip: skipped() }, async (t) => {
   });
   const side = (url: string): Side => ({
     url,
-    client: [join(programs!, "etcdctl"), `--endpoints=${new URL(url).host}`, "--command-timeout=10s"],
+    client: [etcd!, "etcdctl", `--endpoints=${new URL(url).host}`, "--command-timeout=10s"],
   });
   const sides = { own: side(`http://${own}`), portico: side(url) };
   await t.test("its command line", (t) => compare(t, COMMANDS, sides, normalize));
@@ -163,11 +154,11 @@ async function serveEtcd(t: Test, folder: string): Promise<string> {
   const urls = ["--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer];
   const cluster = ["--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`];
   const options = ["--data-dir", folder, "--unsafe-no-fsync", "--log-level", "error"];
-  await serve(t, join(programs!, "etcd"), [...urls, ...cluster, ...options], `${client}/health`);
+  await serve(t, etcd!, ["etcd", ...urls, ...cluster, ...options], `${client}/health`);
   return new URL(client).host;
 }
 
 function skipped(): string | false {
   if (!FULL) return "TEST_FULL is not set";
-  return programs === undefined && "there is no Go here";
+  return etcd === undefined && "there is no Go here";
 }

@@ -1,4 +1,3 @@
-// Prints the contract of etcd as a google.protobuf.FileDescriptorSet: etcd has no reflection.
 package main
 
 import (
@@ -15,7 +14,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-func main() {
+// printDescriptors prints etcd's contract as a google.protobuf.FileDescriptorSet.
+func printDescriptors() {
 	set := &descriptorpb.FileDescriptorSet{}
 	added := map[string]bool{}
 	var add func(file protoreflect.FileDescriptor)
