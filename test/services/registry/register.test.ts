@@ -178,7 +178,7 @@ for (const kind of ["inProcess", "grpc"] as const) {
 t.test("an enrolled instance has no options, so gateways show it no credential", async (t) => {
   const closing = new AbortController();
   const watched = stream(mesh.inProcess, RegistryService.watch, { metadata: mesh.gateway, signal: closing.signal });
-  watched.send({});
+  watched.send({ confirmed: 0n });
   watched.end();
   const responses = watched.responses[Symbol.asyncIterator]();
   await responses.next();
