@@ -1,7 +1,7 @@
 // Channels to external services whose options name files, over real sockets and both transports.
 // The servers are of @grpc/grpc-js and record the metadata that they get.
 import { once } from "node:events";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { parseGrpcTarget } from "../../src/address/address.js";
+import { noServiceOptions } from "../../src/config/service-options.js";
 import { Code } from "../../src/errors.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { externalConnector } from "../../src/process/external-channel.js";
@@ -70,6 +71,31 @@ async function trap(t: Test) {
   };
   return { port, counted };
 }
+
+t.test("a folder that is a link to another one each time, as in Kubernetes, is read again", async (t) => {
+  const mount = temporaryFolder(t);
+  const replace = (version: string): void => {
+    mkdirSync(join(mount, version));
+    writeFileSync(join(mount, version, "token"), version);
+    writeFileSync(join(mount, version, "token.targets"), "127.0.0.1");
+    symlinkSync(version, join(mount, "..tmp"));
+    renameSync(join(mount, "..tmp"), join(mount, "..data"));
+  };
+  replace("first");
+  const transport = await loadTransport("http2", LIMITS, {}, new MemoryBudget({ maxBody: LIMITS.maxBody }));
+  const connectTo = externalConnector({ credentials: join(mount, "..data"), transport });
+  const { seen, port } = await serve(t);
+  const options = { ...noServiceOptions(), ...token };
+  const channel = connectTo(parseGrpcTarget(`127.0.0.1:${port}`), { service: "shop", options });
+  t.teardown(() => channel.close());
+  await statusOf(channel);
+  t.match(seen, [{ authorization: "Bearer first" }]);
+  replace("second");
+  await until(async () => {
+    await statusOf(channel);
+    return seen.at(-1)?.authorization === "Bearer second";
+  });
+});
 
 for (const name of ["http2", "grpc-js"] as const) {
   /** A folder of credentials, and channels with it. */

@@ -119,6 +119,8 @@ for (const [role, open] of Object.entries(roles)) {
     };
     const services = [
       { name: "greeter", target: shop.target, ...options },
+      // The service refuses its reading, so it never joins.
+      { name: "bare", target: shop.target, ...options, credential: undefined },
       { name: "thief", target: thief.target, ...options, bindings: { prefix: "/thief-api" } },
     ];
     writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
@@ -131,7 +133,7 @@ for (const [role, open] of Object.entries(roles)) {
     t.same((await anyone()).body, { greeting: "Greetings" });
     t.equal((await anyone({ authorization: "Bearer of-the-caller" })).status, 200);
     t.same(
-      [...new Set(shop.shown.map(({ authorization }) => authorization))],
+      [...new Set(shop.shown.flatMap(({ authorization }) => authorization ?? []))],
       [`Bearer ${SECRET}`],
       "never the caller's",
     );
@@ -160,6 +162,7 @@ for (const [role, open] of Object.entries(roles)) {
     const printed = () => processes.map((portico) => portico.output() + portico.errors()).join("\n");
     for (const service of ["greeter", "thief"])
       await until(() => new RegExp(`"service":"${service}".*token\\.targets does not list`).test(printed()));
+    t.match(printed(), /"service":"bare".*invalid token; set \\"credential\\" of the service, or correct its file/);
     t.same(thief.shown, [], "the other service was not called at all");
     const listed = await call(`${front.address("HTTP")}/registry/list`, {});
     const metrics = await (await fetch(front.address("Metrics"))).text();
