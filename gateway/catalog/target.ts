@@ -7,7 +7,7 @@ import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
-import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
+import { RestStyle, ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -120,6 +120,11 @@ export class Target {
     this.options = options;
   }
 
+  /** Whether the paths of its annotations are for clients of grpc-gateway. */
+  get isGrpcGateway(): boolean {
+    return this.options.rest === RestStyle.GRPC_GATEWAY;
+  }
+
   /** The service's own message types. */
   get types(): Registry {
     return this.contract.schema.types;
@@ -206,6 +211,8 @@ export interface Route {
   readonly target: Target;
   /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
+  /** Which metadata passes at this path, where it is not the metadata that passes to the target. */
+  readonly metadata?: PassedMetadata | undefined;
   /** See `forbidsKnown` of Credentials. */
   readonly forbidsKnown?: boolean;
   /** The body, if it had to be received to find the route. */

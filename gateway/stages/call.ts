@@ -132,8 +132,9 @@ class UnaryListener implements CallListener {
   }
 
   onEnd(status: Status): void {
-    const { target, state } = this.admitted;
-    const { metadata, endpoint } = target;
+    const { target, state, route } = this.admitted;
+    const { endpoint } = target;
+    const metadata = route.metadata ?? target.metadata;
     if (metadata.isAny) {
       state.response = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
     }
@@ -259,7 +260,8 @@ function metadataOf(
     if (parent !== undefined) metadata.push(["traceparent", parent]);
     if (state !== undefined) metadata.push(["tracestate", state]);
   }
-  if (target.metadata.isAny) metadata.push(...target.metadata.read(request.rawHeaders));
+  const passed = state.route?.metadata ?? target.metadata;
+  if (passed.isAny) metadata.push(...passed.read(request.rawHeaders));
   switch (target.identity) {
     case "token":
       // If the guard knows no caller for the token, the authority knows none either. So the token
