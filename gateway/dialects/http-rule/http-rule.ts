@@ -138,7 +138,7 @@ function matchOfForm(
   const posted = override ? undefined : bindings.find("POST", path);
   if (posted !== undefined) return posted;
   const other = bindings.find(override?.toUpperCase() || "GET", path);
-  return other !== undefined && other.entry.target.isGrpcGateway ? other : bindings.find("POST", path);
+  return other?.entry.target.isGrpcGateway ? other : bindings.find("POST", path);
 }
 
 /** @throws {HttpError} 405 if the path has bindings for other methods */
