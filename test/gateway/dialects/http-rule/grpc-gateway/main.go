@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/examples/internal/proto/examplepb"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/examples/internal/server"
@@ -22,7 +21,6 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
@@ -41,8 +39,6 @@ func main() {
 		examplepb.RegisterStreamServiceHandler,
 		examplepb.RegisterABitOfEverythingServiceHandler,
 		examplepb.RegisterFlowCombinationHandler,
-		examplepb.RegisterExcessBodyServiceHandler,
-		examplepb.RegisterNonStandardServiceHandler,
 		examplepb.RegisterResponseBodyServiceHandler,
 	} {
 		check(register(ctx, mux, conn))
@@ -68,12 +64,15 @@ func writeDescriptors(path string) {
 		}
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(file))
 	}
-	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
-		if strings.HasPrefix(file.Path(), "examples/internal/proto/examplepb/") {
-			add(file)
-		}
-		return true
-	})
+	for _, file := range []protoreflect.FileDescriptor{
+		examplepb.File_examples_internal_proto_examplepb_echo_service_proto,
+		examplepb.File_examples_internal_proto_examplepb_stream_proto,
+		examplepb.File_examples_internal_proto_examplepb_a_bit_of_everything_proto,
+		examplepb.File_examples_internal_proto_examplepb_flow_combination_proto,
+		examplepb.File_examples_internal_proto_examplepb_response_body_service_proto,
+	} {
+		add(file)
+	}
 	bytes, err := proto.Marshal(set)
 	check(err)
 	check(os.WriteFile(path, bytes, 0o600))
