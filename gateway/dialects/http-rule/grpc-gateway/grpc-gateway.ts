@@ -5,7 +5,7 @@
  * table of what is the same and what differs.
  */
 import type { DescField } from "@bufbuild/protobuf";
-import { BinaryReader } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Binding } from "../../../../src/contract/http-rule.js";
 import { type PassedMetadata, PrefixedMetadata } from "../../../catalog/passed-metadata.js";
 import type { Target } from "../../../catalog/target.js";
@@ -19,7 +19,7 @@ import { ResponseStream, type StreamFormat } from "../../json/streams/response-s
 import { oneResponse } from "../../json/streams/upload.js";
 import { type BoundRoute, bodyTypeOf, pathParameters, responseEncoderOf, withPath } from "../message.js";
 import { maskFieldOf, maskOf } from "./field-mask.js";
-import { inJsonForm, isUrlEncodedForm, type Parameter, unbound } from "./parameters.js";
+import { emptyFieldOf, inJsonForm, isUrlEncodedForm, type Parameter, unbound } from "./parameters.js";
 import { addHeaders, failureLine } from "./responses.js";
 import { ValueFeed } from "./value-feed.js";
 
@@ -53,9 +53,9 @@ export function readMessage(
   const parameters = parametersOf(request, target, binding);
   if (isForm) parameters.push(...formParameters(target, joined(chunks), binding));
   const path = inJsonForm(target.input, pathParameters(binding, values));
-  if (binding.body === undefined) return target.request.readQuery([...path, ...parameters]);
+  if (binding.body === undefined) return readParameters(target, [...path, ...parameters]);
   const body = trimmed(joined(chunks));
-  const rest = parameters.length === 0 ? NOTHING : target.request.readQuery(parameters);
+  const rest = parameters.length === 0 ? NOTHING : readParameters(target, parameters);
   const content = readBody(body, target, binding.body);
   const mask = maskFor(rest, body, target, binding);
   const message = rest.length + mask.length === 0 ? content : Buffer.concat([rest, mask, content]);
@@ -71,6 +71,16 @@ function parametersOf({ target: requested }: GatewayRequestHead, { input }: Targ
 
 function formParameters({ input }: Target, body: Uint8Array, binding: Binding): Parameter[] {
   return inJsonForm(input, unbound(parseQuery(Buffer.from(body).toString("latin1")), binding));
+}
+
+/** The parameters in wire bytes. `name=` sets a google.protobuf.Empty, which proto3 JSON cannot say. */
+function readParameters({ input, request }: Target, parameters: readonly Parameter[]): Uint8Array {
+  const empties = parameters.flatMap((parameter) => emptyFieldOf(input, parameter) ?? []);
+  if (empties.length === 0) return request.readQuery(parameters);
+  const others = parameters.filter((parameter) => emptyFieldOf(input, parameter) === undefined);
+  const writer = new BinaryWriter();
+  for (const { number } of empties) writer.tag(number, WireType.LengthDelimited).bytes(NOTHING);
+  return Buffer.concat([request.readQuery(others), writer.finish()]);
 }
 
 /** The body without white space around it, so that a body of white space counts as empty. */

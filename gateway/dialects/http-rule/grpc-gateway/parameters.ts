@@ -44,6 +44,15 @@ export function inJsonForm(type: DescMessage, parameters: readonly Parameter[]):
   });
 }
 
+/** The field of the type google.protobuf.Empty that a parameter without a value sets. */
+export function emptyFieldOf({ fields }: DescMessage, [name, value]: Parameter): DescField | undefined {
+  if (value !== "") return undefined;
+  return fields.find(
+    (field) =>
+      isNamed(field, name) && field.fieldKind === "message" && field.message.typeName === "google.protobuf.Empty",
+  );
+}
+
 /** The field whose value a parameter is, if there is one. */
 function fieldAt(type: DescMessage, names: readonly string[]): DescField | undefined {
   let parent: DescMessage | undefined = type;
