@@ -19,7 +19,7 @@ import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { json, openResponse } from "../json/json.js";
 import { checkCoding, isPlain } from "../json/message.js";
 import { upload } from "../json/streams/upload.js";
-import { withMetadata } from "../metadata.js";
+import { succeeded } from "../metadata.js";
 import {
   openStream as openGatewayStream,
   prefixedMetadataOf,
@@ -75,7 +75,8 @@ export function httpRule(maxMessage: number): Dialect {
 
     writeMessage(request, target, message, response, route) {
       const reply = writeResponse(target, message, bindingOf(target, route));
-      return target.isGrpcGateway ? withPrefixedMetadata(request, reply, response) : withMetadata(reply, response);
+      if (!target.isGrpcGateway) return succeeded(reply, response);
+      return withPrefixedMetadata(request, { ...reply, status: response.status ?? reply.status }, response);
     },
 
     openStream: (request, chunks, options) => openStream(request, chunks, options, maxMessage),

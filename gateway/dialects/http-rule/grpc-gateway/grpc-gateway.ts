@@ -164,7 +164,7 @@ async function openResponse(
   try {
     const contentType = await body.contentType;
     const fixed = encoder.toRaw === undefined ? UNBUFFERED : [...RAW_HEADERS, ...UNBUFFERED];
-    return { status: 200, headers: addHeaders([...fixed], body.metadata), contentType, body };
+    return { status: body.status, headers: addHeaders([...fixed], body.metadata), contentType, body };
   } catch (error) {
     const failure = options.toFailure(error as Error);
     const headers = addHeaders([...failure.headers], body.metadata);

@@ -1,12 +1,13 @@
 /** Responses as grpc-gateway sends them: metadata in prefixed headers and trailers, and errors. */
 import type { Metadata } from "../../../../src/call/metadata.js";
+import { hasNoContent } from "../../../catalog/service-statuses.js";
 import type { Target } from "../../../catalog/target.js";
 import type { BodySink, BodyStream } from "../../../http/body.js";
 import type { Failure } from "../../../http/errors.js";
 import { takesTrailers } from "../../../http/headers.js";
 import type { BareResponse, GatewayRequestHead } from "../../../http/message.js";
 import type { ResponseMetadata } from "../../../stages/dialect.js";
-import { addMetadata } from "../../metadata.js";
+import { addMetadata, withoutContent } from "../../metadata.js";
 import { writeStatus } from "./status.js";
 
 const HEADER = "Grpc-Metadata-";
@@ -20,12 +21,14 @@ export function addHeaders(list: string[], headers: Metadata): string[] {
 /** Adds the service's metadata to a response that is no stream. */
 export function withPrefixedMetadata(
   request: GatewayRequestHead,
-  reply: BareResponse,
+  given: BareResponse,
   { headers, trailers }: ResponseMetadata,
 ): BareResponse {
+  const reply = withoutContent(given);
   if (headers.length + trailers.length === 0) return reply;
   const list = addHeaders([...(reply.headers ?? [])], headers);
-  if (trailers.length === 0 || !takesTrailers(request.rawHeaders)) return { ...reply, headers: list };
+  if (trailers.length === 0 || hasNoContent(reply.status) || !takesTrailers(request.rawHeaders))
+    return { ...reply, headers: list };
   const sent = addMetadata([], trailers, TRAILER);
   const names = new Set(sent.filter((_, index) => index % 2 === 0));
   list.push("Trailer", [...names].join(", "));

@@ -53,8 +53,7 @@ const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
  */
 export class ResponseStream implements BodyStream {
   readonly contentType: Promise<string>;
-  /** The headers of the service, without those that may not pass (`Target.metadata`). */
-  metadata: Metadata = NO_METADATA;
+  #headers: Metadata = NO_METADATA;
   readonly #options: StreamCallOptions;
   readonly #format: StreamFormat;
   readonly #call: StreamCall;
@@ -130,8 +129,18 @@ export class ResponseStream implements BodyStream {
     this.#call.resume();
   }
 
+  /** The headers of the service, without those that may not pass (`Target.metadata`). */
+  get metadata(): Metadata {
+    return this.#metadata.select(this.#headers);
+  }
+
+  /** The HTTP status with which the response begins. */
+  get status(): number {
+    return this.#options.target.statuses?.ofStream(this.#headers) ?? 200;
+  }
+
   #onHeaders(headers: Metadata): void {
-    this.metadata = this.#metadata.select(headers);
+    this.#headers = headers;
   }
 
   #onMessage(message: Uint8Array): void {
@@ -153,7 +162,7 @@ export class ResponseStream implements BodyStream {
     this.#over = true;
     this.#trailers = this.#metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
-      this.#options.onMetadata(this.metadata, this.#trailers);
+      this.#options.onMetadata(this.#headers, trailers);
       this.#reject(error);
       return;
     }
@@ -164,7 +173,7 @@ export class ResponseStream implements BodyStream {
     this.#start(undefined);
     if (last !== undefined) this.#write(last);
     if (this.#sink !== undefined) this.#close(this.#sink);
-    onEnd({ status: failure?.status ?? 200, messages: this.#messages, bytes: this.#bytes });
+    onEnd({ status: failure?.status ?? this.status, messages: this.#messages, bytes: this.#bytes });
   }
 
   #start(first: Uint8Array | undefined): void {

@@ -85,11 +85,9 @@ class OneResponse implements StreamCallListener {
   }
 
   onClose(error: Error | undefined, trailers: Metadata): void {
-    const { target, route, onMetadata } = this.#options;
-    const metadata = route.metadata ?? target.metadata;
     this.#over = true;
     this.#feed?.stop();
-    onMetadata(metadata.select(this.#headers), metadata.select(trailers));
+    this.#options.onMetadata(this.#headers, trailers);
     if (error !== undefined) this.reject(error);
     else if (this.#responses === 1) this.resolve(this.#response);
     else this.reject(notOneMessage(this.#service, this.#responses));
