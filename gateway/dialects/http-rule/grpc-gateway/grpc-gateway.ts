@@ -1,8 +1,8 @@
 /**
  * The paths of a service whose clients know grpc-gateway (`--rest=grpc-gateway`). Requests,
  * responses, streams and errors look as grpc-gateway's do, so that no client has to change. The
- * token, the rules and the limits are the same as in every other dialect. docs/real-services.md has the
- * table of what is the same and what differs.
+ * token, the rules and the limits are the same as in every other dialect. docs/real-services.md has
+ * the table of what is the same and what differs.
  */
 import type { DescField } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
@@ -73,7 +73,10 @@ function formParameters({ input }: Target, body: Uint8Array, binding: Binding): 
   return inJsonForm(input, unbound(parseQuery(Buffer.from(body).toString("latin1")), binding));
 }
 
-/** The parameters in wire bytes. `name=` sets a google.protobuf.Empty, which proto3 JSON cannot say. */
+/**
+ * The parameters in wire bytes. `name=` sets a google.protobuf.Empty, which is no form of proto3
+ * JSON.
+ */
 function readParameters({ input, request }: Target, parameters: readonly Parameter[]): Uint8Array {
   const empties = parameters.flatMap((parameter) => emptyFieldOf(input, parameter) ?? []);
   if (empties.length === 0) return request.readQuery(parameters);

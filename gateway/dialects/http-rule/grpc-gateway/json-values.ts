@@ -114,7 +114,7 @@ export class JsonValues {
   }
 
   /**
-   * Stores a part of the unfinished value. The capacity doubles, so that each byte is copied rarely.
+   * Stores a part of the unfinished value. The capacity doubles, so each byte is rarely copied.
    */
   #keep(part: Uint8Array): void {
     const length = this.#length + part.length;

@@ -185,7 +185,7 @@ function linesOf(body: string): unknown[] {
   });
 }
 
-/** grpc-gateway writes null for a message that is not set. Portico leaves it out, as proto3 JSON says. */
+/** grpc-gateway writes null for a message that is not set, and Portico leaves it out. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;

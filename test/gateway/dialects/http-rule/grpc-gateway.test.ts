@@ -159,7 +159,7 @@ for (const [title, target, headers, body] of CROSS_SITE) {
   });
 }
 
-t.test("only its own paths speak like grpc-gateway", async (t) => {
+t.test("only the annotated paths speak like grpc-gateway", async (t) => {
   const byName = await ask(handler, { method: "POST", target: "/library/fail", headers: JSON_TYPE, body: "{}" });
   t.match(JSON.parse(byName.body), { Id: "library", Code: 404, Detail: "no such shelf" });
   t.equal((await ask(handler, { method: "POST", target: "/library/put", headers: PLAIN, body: "{}" })).status, 415);
