@@ -96,7 +96,7 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], { types, statuses }: Target): Promise<string> {
+  #compiled(service: string, shown: readonly Target[], { types, statuses, isGrpcGateway }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
@@ -104,7 +104,9 @@ export class ServedDocuments implements BuiltInRoutes {
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
     const [server, omitZeros] = [this.#server, this.#omitZeros];
-    const document = inTurns(openApiSteps({ service, endpoints, types, bindings, statuses, server, omitZeros }));
+    const document = inTurns(
+      openApiSteps({ service, endpoints, types, bindings, isGrpcGateway, statuses, server, omitZeros }),
+    );
     this.#cache.set(key, { targets, document });
     document.catch(() => this.#cache.delete(key));
     return document;

@@ -178,6 +178,20 @@ t.test("refusals by token and rules are errors of the same form", async (t) => {
   t.match([denied.status, JSON.parse(denied.body)], [401, { code: 16, details: [] }]);
 });
 
+t.test("the OpenAPI document has the errors and streams as they are sent", async (t) => {
+  const { body } = await ask(handler, { target: "/openapi/library.json" });
+  const { paths, components } = JSON.parse(body);
+  const { schema } = paths["/lib/fail/{shelf}"].get.responses.default.content["application/json"];
+  t.same(schema, { $ref: "#/components/schemas/grpc-gateway-error" });
+  t.same(components.schemas["grpc-gateway-error"].required, ["code", "message", "details"]);
+  const { responses, parameters } = paths["/lib/shelves/{shelvesId}/list"].get;
+  t.strictSame(Object.keys(responses[200].content), ["application/json"]);
+  const lines = responses[200].content["application/json"]["x-item-schema"].anyOf;
+  t.match(lines, [{ required: ["result"] }, { required: ["error"] }]);
+  t.notOk(responses[204] ?? parameters.find(({ $ref = "" }) => $ref.endsWith("Last-Event-ID")));
+  t.match(paths["/library/Fail"].post.responses.default, { $ref: "#/components/responses/Failure" }, "by its name");
+});
+
 interface Sent {
   readonly method?: string;
   readonly headers?: OutgoingHttpHeaders;
