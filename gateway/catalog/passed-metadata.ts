@@ -37,6 +37,11 @@ export class PassedMetadata {
     this.isAny = this.#names.size > 0;
   }
 
+  /** Whether metadata with this name, in lower case, passes. */
+  passes(name: string): boolean {
+    return passes(this.#names, name);
+  }
+
   /**
    * The headers of a request that pass, as metadata.
    * @param rawHeaders name, value, name, value …
@@ -46,7 +51,7 @@ export class PassedMetadata {
     const metadata: Metadata[number][] = [];
     for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
       const name = (rawHeaders[index] as string).toLowerCase();
-      if (!passes(this.#names, name)) continue;
+      if (!this.passes(name)) continue;
       const value = rawHeaders[index + 1] as string;
       if (isBinaryName(name)) metadata.push(...bytesOf(name, value));
       else if (TEXT.test(value)) metadata.push([name, value]);
@@ -65,7 +70,7 @@ export class PassedMetadata {
     let bytes = 0;
     for (const pair of metadata) {
       const [name, value] = pair;
-      if (!passes(this.#names, name) || (typeof value === "string" && !TEXT.test(value))) continue;
+      if (!this.passes(name) || (typeof value === "string" && !TEXT.test(value))) continue;
       bytes += name.length + (typeof value === "string" ? value.length : Math.ceil((value.length * 4) / 3));
       if (bytes > MAX_BYTES || selected.length === MAX_VALUES) break;
       selected.push(pair);
@@ -90,3 +95,37 @@ function bytesOf(name: string, value: string): Metadata {
 }
 
 export const NO_PASSED_METADATA = new PassedMetadata([]);
+
+const REQUEST_PREFIX = "grpc-metadata-";
+const ALL = ["*"];
+
+/**
+ * The metadata of a service whose clients know grpc-gateway. A request header
+ * `Grpc-Metadata-X-Tenant` is the metadata `x-tenant`, if the service's configuration lets that
+ * name pass. Otherwise any client could set metadata that the service takes from the gateway alone.
+ * In responses all metadata passes that may pass at all: the prefix makes it harmless.
+ */
+export class PrefixedMetadata extends PassedMetadata {
+  readonly #configured: PassedMetadata;
+
+  constructor(configured: PassedMetadata) {
+    super(ALL);
+    this.#configured = configured;
+  }
+
+  override passes(name: string): boolean {
+    return super.passes(name) || this.#configured.passes(name);
+  }
+
+  /** As grpc-gateway does, it leaves out a value that is not printable ASCII. */
+  override read(rawHeaders: readonly string[]): Metadata {
+    if (!this.#configured.isAny) return NO_METADATA;
+    const stripped: string[] = [];
+    for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
+      const name = (rawHeaders[index] as string).toLowerCase();
+      const value = rawHeaders[index + 1] as string;
+      if (name.startsWith(REQUEST_PREFIX) && TEXT.test(value)) stripped.push(name.slice(REQUEST_PREFIX.length), value);
+    }
+    return [...this.#configured.read(rawHeaders), ...this.#configured.read(stripped)];
+  }
+}

@@ -8,7 +8,7 @@ import type { Metadata } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
-import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
+import { RestStyle, ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
 import type { JsonStyle } from "../../src/json/types.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
@@ -129,6 +129,11 @@ export class Target {
     this.statuses = statuses;
   }
 
+  /** Whether the paths of its annotations are for clients of grpc-gateway. */
+  get isGrpcGateway(): boolean {
+    return this.options.rest === RestStyle.GRPC_GATEWAY;
+  }
+
   /** The service's own message types. */
   get types(): Registry {
     return this.contract.schema.types;
@@ -231,6 +236,8 @@ export interface Route {
   readonly target: Target;
   /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
+  /** Which metadata passes at this path, where it is not the metadata that passes to the target. */
+  readonly metadata?: PassedMetadata | undefined;
   /** See `forbidsKnown` of Credentials. */
   readonly forbidsKnown?: boolean;
   /** The body, if it had to be received to find the route. */

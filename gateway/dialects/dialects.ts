@@ -53,5 +53,5 @@ export function dialectsOf(options: McpOptions): Dialects {
     const dialect = of(request);
     return dialect === json && pathOf(request.target) === MCP_PATH ? mcp : dialect;
   };
-  return { of, ofRefused, byPath: [json, mcp, httpRule] };
+  return { of, ofRefused, byPath: [json, mcp, httpRule(maxMessage)] };
 }

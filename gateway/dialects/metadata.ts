@@ -31,7 +31,8 @@ export function failed(reply: BareResponse, response: ResponseMetadata): BareRes
   return withoutContent(withMetadata(reply, response));
 }
 
-function withoutContent(reply: BareResponse): BareResponse {
+/** The response without its body, if its status allows none. */
+export function withoutContent(reply: BareResponse): BareResponse {
   return hasNoContent(reply.status) ? { ...reply, body: "" } : reply;
 }
 

@@ -119,6 +119,11 @@ export function listOf(raw: readonly string[], name: string): string {
   return valuesOf(raw, name).join(",");
 }
 
+/** Whether the header TE says that the client takes trailers (RFC 9110 §10.1.4). */
+export function takesTrailers(raw: readonly string[]): boolean {
+  return /(?:^|,)[ \t]*trailers[ \t]*(?:,|;|$)/i.test(listOf(raw, "te"));
+}
+
 /** Whether a body follows the headers (RFC 9112 §6.3, RFC 9113 §8.1). */
 export function announcesBody(headers: RequestHeaders): boolean {
   return (

@@ -15,6 +15,7 @@ import { atOnce, type Steps } from "../../src/overload/pace.js";
 import type { ServiceStatuses } from "../catalog/service-statuses.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
+import { GRPC_GATEWAY_SCHEMAS, withEnvelopes } from "./grpc-gateway.js";
 import { pathItems } from "./operations.js";
 import { withStatuses } from "./statuses.js";
 
@@ -28,6 +29,8 @@ export interface DocumentOptions extends SchemasOptions {
    * declares.
    */
   readonly bindings?: ((endpoint: Endpoint) => readonly Binding[]) | undefined;
+  /** Whether the annotated paths are for clients of grpc-gateway. */
+  readonly isGrpcGateway?: boolean;
   /** The HTTP statuses that the options of the service set; default none. */
   readonly statuses?: ServiceStatuses | undefined;
   /** The gateway's address; `/` means the address from which the document was read. */
@@ -102,7 +105,8 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
       yield;
     }
   }
-  const paths = Object.fromEntries(withStatuses([...own, ...bound.items()], ordered, options.statuses));
+  const annotated = options.isGrpcGateway ? withEnvelopes(bound.items()) : bound.items();
+  const paths = Object.fromEntries(withStatuses([...own, ...annotated], ordered, options.statuses));
   const pathsText = yield* objectSteps(paths);
   const document = {
     openapi: "3.1.0",
@@ -115,7 +119,11 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
     tags: tagsOf(ordered),
     paths,
     components: {
-      schemas: { [ERROR]: ERROR_SCHEMA, ...(yield* schemas.components()) },
+      schemas: {
+        [ERROR]: ERROR_SCHEMA,
+        ...(options.isGrpcGateway && GRPC_GATEWAY_SCHEMAS),
+        ...(yield* schemas.components()),
+      },
       responses: used("responses", RESPONSES, pathsText),
       parameters: used("parameters", PARAMETERS, pathsText),
       headers: HEADERS,

@@ -93,15 +93,17 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], { types, statuses, style }: Target): Promise<string> {
+  #compiled(service: string, shown: readonly Target[], target: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
     if (cached?.targets === targets) return cached.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
-    const server = this.#server;
-    const document = inTurns(openApiSteps({ service, endpoints, types, style, bindings, statuses, server }));
+    const { types, statuses, style, isGrpcGateway } = target;
+    const document = inTurns(
+      openApiSteps({ service, endpoints, types, style, bindings, isGrpcGateway, statuses, server: this.#server }),
+    );
     this.#cache.set(key, { targets, document });
     document.catch(() => this.#cache.delete(key));
     return document;

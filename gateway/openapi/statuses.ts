@@ -33,7 +33,7 @@ function responsesWith(
   isStream: boolean,
   statuses: ServiceStatuses,
 ): Responses {
-  const failure = { $ref: "#/components/responses/Failure" };
+  const failure = others.default ?? { $ref: "#/components/responses/Failure" };
   const errors = statuses.ofErrors.map((status) => [status, hasNoContent(status) ? NO_CONTENT : failure]);
   if (success === undefined) return { ...Object.fromEntries(errors), ...others };
   const status = (isStream ? undefined : statuses.ofCode(Code.OK)) ?? 200;

@@ -10,6 +10,7 @@ import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metad
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import type { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
 import { notOneMessage, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
@@ -132,9 +133,12 @@ class UnaryListener implements CallListener {
   }
 
   onEnd(status: Status): void {
-    const { target, state } = this.admitted;
-    const { metadata, endpoint, statuses } = target;
-    if (metadata.isAny || statuses !== undefined) state.response = responseOf(target, this.#headers, status.trailers);
+    const { target, state, route } = this.admitted;
+    const { statuses, endpoint } = target;
+    const metadata = route.metadata ?? target.metadata;
+    if (metadata.isAny || statuses !== undefined) {
+      state.response = responseOf(target, metadata, this.#headers, status.trailers);
+    }
     if (status.code !== Code.OK) {
       const error = target.toCallError(status, this.#headers);
       const completed = completeDetails(this.admitted, status);
@@ -146,7 +150,12 @@ class UnaryListener implements CallListener {
 }
 
 /** What the reply to a call takes from the service's metadata. */
-function responseOf({ metadata, statuses }: Target, headers: Metadata, trailers: Metadata): ResponseMetadata {
+function responseOf(
+  { statuses }: Target,
+  metadata: PassedMetadata,
+  headers: Metadata,
+  trailers: Metadata,
+): ResponseMetadata {
   const status = statuses?.of(Code.OK, headers, trailers);
   return { headers: metadata.select(headers), trailers: metadata.select(trailers), status };
 }
@@ -232,8 +241,9 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
     completeDetails: (status) => completeDetails(admitted, status),
     toFailure: (error) => reportFailure(error, state, log),
     onMetadata(headers, trailers) {
-      if (target.metadata.isAny || target.statuses !== undefined)
-        state.response = responseOf(target, headers, trailers);
+      const metadata = route.metadata ?? target.metadata;
+      if (metadata.isAny || target.statuses !== undefined)
+        state.response = responseOf(target, metadata, headers, trailers);
     },
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };
@@ -264,7 +274,8 @@ function metadataOf(
     if (parent !== undefined) metadata.push(["traceparent", parent]);
     if (state !== undefined) metadata.push(["tracestate", state]);
   }
-  if (target.metadata.isAny) metadata.push(...target.metadata.read(request.rawHeaders));
+  const passed = state.route?.metadata ?? target.metadata;
+  if (passed.isAny) metadata.push(...passed.read(request.rawHeaders));
   switch (target.identity) {
     case "token":
       // If the guard knows no caller for the token, the authority knows none either. So the token

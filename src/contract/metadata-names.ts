@@ -43,8 +43,8 @@ const NEVER = new Set([
   ...["x-user-agent", "x-xss-protection"],
 ]);
 const NEVER_BEFORE = [
-  ...["access-control-", "connect-", "content-", "cross-origin-", "grpc-", "mcp-", "platform-", "portico-", "proxy-"],
-  ...["sec-", "trailer-", "x-accel-", "x-grpc-web", "x-portico-"],
+  ...["access-control-", "connect-", "content-", "cross-origin-", "grpc-", "grpcgateway-", "mcp-", "platform-"],
+  ...["portico-", "proxy-", "sec-", "trailer-", "x-accel-", "x-grpc-web", "x-portico-"],
 ];
 
 /** Names of HTTP headers that pass only if a service names them. */

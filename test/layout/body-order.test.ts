@@ -10,6 +10,7 @@ import ts from "typescript";
 const READERS: Readonly<Record<string, readonly string[]>> = {
   "gateway/stages/admit.ts": ["body", "arrivedBody"],
   "gateway/stages/route.ts": ["body"],
+  "gateway/dialects/http-rule/grpc-gateway/value-feed.ts": ["chunks"],
   "gateway/dialects/json/streams/upload.ts": ["chunks"],
   "gateway/dialects/rpc/enveloped-stream.ts": ["chunks"],
 };

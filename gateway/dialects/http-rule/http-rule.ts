@@ -10,15 +10,24 @@ import type { BindingTable, BoundTarget } from "../../catalog/bindings.js";
 import type { PathMatch } from "../../catalog/path-trie.js";
 import type { Routes } from "../../catalog/routes.js";
 import type { Route, Target } from "../../catalog/target.js";
-import { HttpError } from "../../http/errors.js";
+import { type Failure, HttpError } from "../../http/errors.js";
+import { valuesOf as valuesOfHeader } from "../../http/headers.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { pathOf } from "../../http/target.js";
-import { allowing, type Dialect } from "../../stages/dialect.js";
+import { allowing, type Dialect, type FailedRequest } from "../../stages/dialect.js";
 import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { json, openResponse } from "../json/json.js";
-import { isPlain } from "../json/message.js";
+import { checkCoding, isPlain } from "../json/message.js";
 import { upload } from "../json/streams/upload.js";
 import { succeeded } from "../metadata.js";
+import {
+  openStream as openGatewayStream,
+  prefixedMetadataOf,
+  readMessage as readGatewayMessage,
+  takesValues,
+} from "./grpc-gateway/grpc-gateway.js";
+import { isUrlEncodedForm } from "./grpc-gateway/parameters.js";
+import { errorReply, withPrefixedMetadata } from "./grpc-gateway/responses.js";
 import {
   type BoundRoute,
   bindingFor,
@@ -38,30 +47,54 @@ function bindingOf(target: Target, route: Route): Binding {
   return bindingFor(target, route as BoundRoute);
 }
 
-export const httpRule: Dialect = {
-  ...json,
-  name: "http-rule",
-  roots: [],
-  findRoute,
-  methods: ({ method }) => allowing(method),
-  checkBody: (request, target, route) => checkBody(request, bindingOf(target, route), target),
-  takesChunks: (_request, target, route) => takesChunks(bindingOf(target, route), target),
-  readMessage: (request, target, chunks, route) =>
-    readMessage(request, target, chunks, bindingOf(target, route), (route as BoundRoute).values),
-  writeMessage: (_request, target, message, response, route) =>
-    succeeded(writeResponse(target, message, bindingOf(target, route)), response),
-  openStream,
-
-  writeError(request, failure, about) {
-    const explainsWhy = about.route?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
-    const message = explainsWhy ? `${failure.message}; ${TOKEN_NEEDED}` : failure.message;
-    return json.writeError(request, { ...failure, message }, about);
-  },
-};
-
 /** A refusal of the guard begins with these words. At a path below /v1/ a hint is added to it. */
 const UNAUTHORIZED = "Unauthorized call made to ";
 const TOKEN_NEEDED = "below /v1/ a valid token is needed, besides a rule that grants";
+
+/** @param maxMessage maximum size of a message in a stream, in bytes */
+export function httpRule(maxMessage: number): Dialect {
+  return {
+    ...json,
+    name: "http-rule",
+    roots: [],
+    findRoute,
+    methods: ({ method }) => allowing(method),
+
+    checkBody(request, target, route) {
+      if (target.isGrpcGateway) checkCoding(request.headers, takesValues(target));
+      else checkBody(request, bindingOf(target, route), target);
+    },
+
+    takesChunks: (_request, target, route) =>
+      target.isGrpcGateway ? takesValues(target) : takesChunks(bindingOf(target, route), target),
+
+    readMessage(request, target, chunks, route) {
+      const read = target.isGrpcGateway ? readGatewayMessage : readMessage;
+      return read(request, target, chunks, bindingOf(target, route), (route as BoundRoute).values);
+    },
+
+    writeMessage(request, target, message, response, route) {
+      const reply = writeResponse(target, message, bindingOf(target, route));
+      if (!target.isGrpcGateway) return succeeded(reply, response);
+      return withPrefixedMetadata(request, { ...reply, status: response.status ?? reply.status }, response);
+    },
+
+    openStream: (request, chunks, options) => openStream(request, chunks, options, maxMessage),
+    writeError,
+  };
+}
+
+/** The reply to a request that failed. Clients of grpc-gateway get its errors from the route on. */
+function writeError(request: GatewayRequestHead, failure: Failure, about: FailedRequest): BareResponse {
+  const { target, route, response } = about;
+  const explainsWhy = route?.versioned === true && failure.message.startsWith(UNAUTHORIZED);
+  const hint = explainsWhy ? `; ${TOKEN_NEEDED}` : "";
+  const explained = { ...failure, message: failure.message + hint, original: failure.original + hint };
+  if (target === undefined || route === undefined || !target.isGrpcGateway) {
+    return json.writeError(request, explained, about);
+  }
+  return withPrefixedMetadata(request, errorReply(explained, target), response);
+}
 
 function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRoute | BareResponse | undefined {
   if (bindings.isEmpty) return undefined;
@@ -76,17 +109,37 @@ function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRout
   const values = valuesOf(binding.template, parts);
   if (values === undefined) throw new HttpError(400, "The path has a percent-encoding that is not of UTF-8");
   const versioned = decodePart(parts[0] ?? "")?.toLowerCase() === "v1";
-  return { target, versioned, binding, values };
+  const route = { target, versioned, binding, values };
+  return target.isGrpcGateway ? { ...route, metadata: prefixedMetadataOf(target) } : route;
 }
 
 /** A HEAD request uses the binding for GET, unless the path has a binding for HEAD. */
 function matchOf(
-  { method }: GatewayRequestHead,
+  request: GatewayRequestHead,
   path: string,
   bindings: BindingTable,
 ): PathMatch<BoundTarget> | undefined {
+  const { method } = request;
   if (method === "OPTIONS") return undefined;
+  if (method === "POST" && isUrlEncodedForm(request)) return matchOfForm(request, path, bindings);
   return bindings.find(method, path) ?? (method === "HEAD" ? bindings.find("GET", path) : undefined);
+}
+
+/**
+ * The binding for a form. At the paths of clients of grpc-gateway, it uses the method that the
+ * header X-HTTP-Method-Override names. Without this header it uses the binding for POST, or for GET
+ * if there is none.
+ */
+function matchOfForm(
+  { rawHeaders }: GatewayRequestHead,
+  path: string,
+  bindings: BindingTable,
+): PathMatch<BoundTarget> | undefined {
+  const [override] = valuesOfHeader(rawHeaders, "x-http-method-override");
+  const posted = override ? undefined : bindings.find("POST", path);
+  if (posted !== undefined) return posted;
+  const other = bindings.find(override?.toUpperCase() || "GET", path);
+  return other?.entry.target.isGrpcGateway ? other : bindings.find("POST", path);
 }
 
 /** @throws {HttpError} 405 if the path has bindings for other methods */
@@ -105,10 +158,15 @@ function openStream(
   request: GatewayRequest,
   chunks: readonly Uint8Array[],
   options: StreamCallOptions,
+  maxMessage: number,
 ): Promise<BareResponse | Uint8Array> {
   const { target } = options;
   const { values } = options.route as BoundRoute;
   const binding = bindingOf(target, options.route);
+  if (target.isGrpcGateway) {
+    const { maxRequest = maxMessage } = target.endpoint;
+    return openGatewayStream(request, chunks, options, { binding, maxMessage: Math.min(maxRequest, maxMessage) });
+  }
   if (takesChunks(binding, target)) {
     return upload(request, options, chunkWriter(request, target, binding, values));
   }

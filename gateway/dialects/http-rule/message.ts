@@ -53,7 +53,7 @@ export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
  * The message type of the body: the whole request or one of its fields. Undefined if the body is
  * not a message.
  */
-function bodyTypeOf({ body }: Binding, target: Target): DescMessage | undefined {
+export function bodyTypeOf({ body }: Binding, target: Target): DescMessage | undefined {
   return body === "*" ? target.input : body?.message;
 }
 
@@ -99,8 +99,12 @@ export function readMessage(
     ? wrapped(encodeHttpBody({ contentType: request.headers.contentType ?? "", data }), binding)
     : readJson(data, target, binding);
   const message = rest.length === 0 ? content : Buffer.concat([rest, content]);
-  if (path.length === 0) return message;
-  return withPathFields(message, target.request.readQuery(path), pathFieldsFor(binding));
+  return path.length === 0 ? message : withPath(message, target.request.readQuery(path), binding);
+}
+
+/** The message with the values of the path. @param path the fields of the path in wire bytes */
+export function withPath(message: Uint8Array, path: Uint8Array, binding: Binding): Uint8Array {
+  return withPathFields(message, path, pathFieldsFor(binding));
 }
 
 const NOTHING = new Uint8Array(0);
@@ -133,7 +137,7 @@ export function chunkWriter(
   const path = target.request.readQuery(pathParameters(binding, values));
   return (chunk) => {
     const message = Buffer.concat([query, wrapped(encodeHttpBody(chunk), binding)]);
-    return values.length === 0 ? message : withPathFields(message, path, pathFieldsFor(binding));
+    return values.length === 0 ? message : withPath(message, path, binding);
   };
 }
 
@@ -147,7 +151,7 @@ const pathFields = new WeakMap<Binding, PathFields>();
 
 type Parameter = [name: string, value: string];
 
-function pathParameters({ variables }: Binding, values: readonly string[]): Parameter[] {
+export function pathParameters({ variables }: Binding, values: readonly string[]): Parameter[] {
   return variables.map((fields, index) => [fields.map(({ jsonName }) => jsonName).join("."), values[index] ?? ""]);
 }
 

@@ -4,8 +4,9 @@
  * notification.
  */
 import type { Target } from "../../catalog/target.js";
-import { HttpError } from "../../http/errors.js";
+import { type Failure, HttpError } from "../../http/errors.js";
 import type { StreamFormat } from "../json/streams/response-stream.js";
+import { toErrorObject } from "../json/streams/stream-error.js";
 import { resultText } from "./message.js";
 import { failedResult, type Members, responseJson, streamResult } from "./tool-result.js";
 
@@ -53,9 +54,9 @@ export class ToolStreamFormat implements StreamFormat {
     return event(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
   }
 
-  failure(error: string): string {
+  failure(error: Failure, target: Target): string {
     const { id, members } = this.#options;
-    return this.#truncated ? this.end : event(resultText(id, failedResult(error, members)));
+    return this.#truncated ? this.end : event(resultText(id, failedResult(toErrorObject(error, target), members)));
   }
 
   get end(): string {

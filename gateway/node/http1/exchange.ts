@@ -11,7 +11,7 @@ import {
 } from "../../../src/memory/memory-budget.js";
 import type { BodyStream, ChunkFlow, ChunkReader } from "../../http/body.js";
 import { HttpError } from "../../http/errors.js";
-import { RequestHeaders } from "../../http/headers.js";
+import { RequestHeaders, takesTrailers } from "../../http/headers.js";
 import { type GatewayRequest, type GatewayResponse, isStream } from "../../http/message.js";
 import { Abort } from "../abort.js";
 import { type ClientSocket, type ConnectionLimits, MAX_TEXT } from "../connection.js";
@@ -346,6 +346,7 @@ export class Exchange implements GatewayRequest {
       framing: hasBody ? (isChunked ? "chunks" : "close") : "none",
       stallMs: limits.stallMs,
       isShort: () => this.#connection.isShort,
+      takesTrailers: () => takesTrailers(this.rawHeaders),
       tryResize: (bytes) => this.#tryResize(bytes),
       abort: (reason) => this.abort(reason),
       onEnd: () => this.#endStream(),

@@ -36,6 +36,16 @@ export function responseHead(
   return text + headEnd(connection);
 }
 
+/** Headers or trailers, each with its line end, without those that cannot be sent. */
+export function fieldLines(fields: readonly string[]): string {
+  let text = "";
+  for (let at = 0; at < fields.length; at += 2) {
+    const line = `${fields[at]}: ${fields[at + 1]}\r\n`;
+    if (HEADER_LINE.test(line)) text += line;
+  }
+  return text;
+}
+
 interface SentHeader {
   name: string;
   value: string;

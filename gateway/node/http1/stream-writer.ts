@@ -8,6 +8,7 @@ import { type HttpError, NO_MEMORY } from "../../http/errors.js";
 import { type ClientSocket, MAX_TEXT } from "../connection.js";
 import { GONE } from "../request-errors.js";
 import { SlowReaderTimeout } from "../slow-reader.js";
+import { fieldLines } from "./response-head.js";
 
 export interface StreamWriterOptions {
   readonly body: BodyStream;
@@ -18,6 +19,8 @@ export interface StreamWriterOptions {
   /** How long the client may read nothing, in milliseconds; default 30 min. */
   readonly stallMs: number | undefined;
   isShort(): boolean;
+  /** Whether the client takes trailers. Asked where there are some. */
+  takesTrailers(): boolean;
   /** Sets the reservation for waiting data to this size. */
   tryResize(bytes: number): boolean;
   abort(reason: HttpError): void;
@@ -59,10 +62,13 @@ export class StreamWriter implements BodySink {
     return more;
   }
 
-  end(): void {
+  end(trailers: readonly string[] = []): void {
     if (this.#socket.destroyed) return;
     this.#slowReader.start();
-    if (this.#options.framing === "chunks") this.#socket.write("0\r\n\r\n", "latin1");
+    if (this.#options.framing === "chunks") {
+      const sent = trailers.length > 0 && this.#options.takesTrailers() ? fieldLines(trailers) : "";
+      this.#socket.write(`0\r\n${sent}\r\n`, "latin1");
+    }
     this.#uncork();
     this.#socket.write("", (error) => {
       this.#slowReader.stop();

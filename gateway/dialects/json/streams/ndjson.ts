@@ -8,13 +8,14 @@
  * An empty line is a heartbeat.
  */
 import type { StreamFormat } from "./response-stream.js";
+import { toErrorObject } from "./stream-error.js";
 
 /** @param write writes a message as JSON without line breaks */
 export function ndjson(write: (message: Uint8Array) => string): StreamFormat {
   return {
     contentType: () => "application/x-ndjson",
     message: (message) => `${write(message)}\n`,
-    failure: (error) => `{"error":${error}}\n`,
+    failure: (error, target) => `{"error":${toErrorObject(error, target)}}\n`,
     heartbeat: "\n",
     end: undefined,
   };

@@ -8,11 +8,12 @@
  * frame.
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
+import type { PassedMetadata } from "../../../catalog/passed-metadata.js";
+import type { Target } from "../../../catalog/target.js";
 import type { BodySink, BodyStream } from "../../../http/body.js";
-import { MissingTypesError } from "../../../http/errors.js";
-import { StreamCall, type StreamCallListener, type StreamCallOptions } from "../../../stages/stream-call.js";
+import { type Failure, MissingTypesError } from "../../../http/errors.js";
+import { StreamCall, type StreamCallOptions } from "../../../stages/stream-call.js";
 import { addMetadata } from "../../metadata.js";
-import { toErrorObject } from "./stream-error.js";
 
 /** How a stream of messages is written: NDJSON, server-sent events, or raw chunks. */
 export interface StreamFormat {
@@ -24,14 +25,24 @@ export interface StreamFormat {
   /** @throws {HttpError} 502 when the bytes are not a message of the type */
   message(message: Uint8Array): string | Uint8Array;
   /**
-   * The last frame of a stream that failed, with the error object. Undefined if the format has
-   * none: then the body breaks off.
+   * The last frame of a stream that failed. Undefined if the format has none: then the body breaks
+   * off.
    */
-  failure(error: string): string | undefined;
+  failure(error: Failure, target: Target): string | undefined;
   /** A frame without a message that keeps the connection open; undefined if the format has none. */
   readonly heartbeat: string | undefined;
   /** The last frame of a stream that succeeded. */
   readonly end: string | undefined;
+  /** Whether the service's trailers are left out. */
+  readonly dropsTrailers?: true;
+}
+
+/** Sends the messages of a request's body, where the request is a stream too. */
+export interface RequestFeed {
+  /** The service takes more messages, after a `send` that returned false. */
+  onDrain(): void;
+  /** The call is over. */
+  stop(): void;
 }
 
 const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
@@ -40,12 +51,14 @@ const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
  * Opens the call at once. `contentType` resolves when the response may begin, and rejects if the
  * call fails before that.
  */
-export class ResponseStream implements BodyStream, StreamCallListener {
+export class ResponseStream implements BodyStream {
   readonly contentType: Promise<string>;
   #headers: Metadata = NO_METADATA;
   readonly #options: StreamCallOptions;
   readonly #format: StreamFormat;
   readonly #call: StreamCall;
+  readonly #metadata: PassedMetadata;
+  readonly #feed: RequestFeed | undefined;
   readonly #heartbeat: NodeJS.Timeout;
   #begin!: (contentType: string) => void;
   #reject!: (error: Error) => void;
@@ -62,18 +75,33 @@ export class ResponseStream implements BodyStream, StreamCallListener {
   #messages = 0;
   #bytes = 0;
 
-  /** @param message the request message in wire bytes */
-  constructor(options: StreamCallOptions, message: Uint8Array, format: StreamFormat) {
+  /** @param source the request message in wire bytes, or a function that begins to send messages */
+  constructor(
+    options: StreamCallOptions,
+    source: Uint8Array | ((call: StreamCall) => RequestFeed),
+    format: StreamFormat,
+  ) {
     this.#options = options;
+    this.#metadata = options.route.metadata ?? options.target.metadata;
     this.#format = format;
     this.contentType = new Promise((resolve, reject) => {
       this.#begin = resolve;
       this.#reject = reject;
     });
-    this.#call = new StreamCall(options, this);
-    this.#call.send(message);
-    this.#call.end();
+    this.#call = new StreamCall(options, {
+      onHeaders: (headers) => this.#onHeaders(headers),
+      onMessage: (message) => this.#onMessage(message),
+      onDrain: () => this.#feed?.onDrain(),
+      onClose: (error, trailers) => this.#onClose(error, trailers),
+    });
     this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
+    if (typeof source === "function") {
+      this.#feed = source(this.#call);
+      if (this.#over) this.#feed.stop();
+    } else {
+      this.#call.send(source);
+      this.#call.end();
+    }
   }
 
   /** Ends the stream at once, with the error as its last frame. */
@@ -103,7 +131,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   /** The headers of the service, without those that may not pass (`Target.metadata`). */
   get metadata(): Metadata {
-    return this.#options.target.metadata.select(this.#headers);
+    return this.#metadata.select(this.#headers);
   }
 
   /** The HTTP status with which the response begins. */
@@ -111,11 +139,11 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     return this.#options.target.statuses?.ofStream(this.#headers) ?? 200;
   }
 
-  onHeaders(headers: Metadata): void {
+  #onHeaders(headers: Metadata): void {
     this.#headers = headers;
   }
 
-  onMessage(message: Uint8Array): void {
+  #onMessage(message: Uint8Array): void {
     try {
       const chunk = this.#format.message(message);
       this.#start(message);
@@ -128,18 +156,19 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     }
   }
 
-  onClose(error: Error | undefined, trailers: Metadata): void {
+  #onClose(error: Error | undefined, trailers: Metadata): void {
     clearInterval(this.#heartbeat);
+    this.#feed?.stop();
     this.#over = true;
-    this.#trailers = this.#options.target.metadata.select(trailers);
+    this.#trailers = this.#metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
       this.#options.onMetadata(this.#headers, trailers);
       this.#reject(error);
       return;
     }
     const { onEnd } = this.#options;
-    const failure = error && toErrorObject(error, this.#options);
-    const last = failure === undefined ? this.#format.end : this.#format.failure(failure.body);
+    const failure = error && this.#options.toFailure(error);
+    const last = failure === undefined ? this.#format.end : this.#format.failure(failure, this.#options.target);
     this.#broken = failure !== undefined && last === undefined;
     this.#start(undefined);
     if (last !== undefined) this.#write(last);
@@ -170,6 +199,6 @@ export class ResponseStream implements BodyStream, StreamCallListener {
 
   #close(sink: BodySink): void {
     if (this.#broken) sink.abort();
-    else sink.end(addMetadata([], this.#trailers));
+    else sink.end(this.#format.dropsTrailers ? [] : addMetadata([], this.#trailers));
   }
 }

@@ -17,6 +17,7 @@
  * ever. Because of its name the event does not reach `onmessage`.
  */
 import type { StreamFormat } from "./response-stream.js";
+import { toErrorObject } from "./stream-error.js";
 
 const COMPLETE = "complete";
 
@@ -26,7 +27,7 @@ export function serverSentEvents(write: (message: Uint8Array) => string): Stream
   return {
     contentType: () => "text/event-stream",
     message: (message) => `id: ${++count}\ndata: ${write(message)}\n\n`,
-    failure: (error) => `event: error\ndata: ${error}\n\n`,
+    failure: (error, target) => `event: error\ndata: ${toErrorObject(error, target)}\n\n`,
     heartbeat: ":\n\n",
     end: `event: ${COMPLETE}\nid: ${COMPLETE}\ndata: {}\n\n`,
   };

@@ -1,7 +1,8 @@
 /** The error with which a stream ends, as the error object. */
-import { type ErrorReply, writeErrorReply } from "../../../http/error-object.js";
-import type { StreamCallOptions } from "../../../stages/stream-call.js";
+import type { Target } from "../../../catalog/target.js";
+import { writeErrorReply } from "../../../http/error-object.js";
+import type { Failure } from "../../../http/errors.js";
 
-export function toErrorObject(error: Error, { target, toFailure }: StreamCallOptions): ErrorReply {
-  return writeErrorReply(target.endpoint.service, toFailure(error), target);
+export function toErrorObject(failure: Failure, target: Target): string {
+  return writeErrorReply(target.endpoint.service, failure, target).body;
 }

@@ -9,6 +9,7 @@ import { notOneMessage } from "../../../http/errors.js";
 import type { GatewayRequest } from "../../../http/message.js";
 import { StreamCall, type StreamCallListener, type StreamCallOptions } from "../../../stages/stream-call.js";
 import type { HttpBody } from "../bodies/http-body.js";
+import type { RequestFeed } from "./response-stream.js";
 
 /**
  * Sends the body of a request, and waits for the single response.
@@ -23,41 +24,91 @@ export function upload(
   options: StreamCallOptions,
   toMessage: (chunk: HttpBody) => Uint8Array,
 ): Promise<Uint8Array> {
+  return oneResponse(request, options, (call) => new ChunkFeed(request, call, toMessage));
+}
+
+/**
+ * Sends a stream of messages, and waits for the single response. It rejects like `upload`.
+ * @param feed begins to send the messages
+ */
+export function oneResponse(
+  request: GatewayRequest,
+  options: StreamCallOptions,
+  feed: (call: StreamCall) => RequestFeed,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const sending = new Upload(request, options, toMessage, resolve, reject);
+    const sending = new OneResponse(options, feed, resolve, reject);
     request.onAbort((reason) => sending.stop(reason));
   });
 }
 
 const NOTHING = new Uint8Array(0);
 
-class Upload implements ChunkReader, StreamCallListener {
+class OneResponse implements StreamCallListener {
   readonly #service: string;
   readonly #options: StreamCallOptions;
   readonly #call: StreamCall;
-  readonly #flow: ChunkFlow;
-  /** The content type of the body; undefined once it has been sent. */
-  #contentType: string | undefined;
+  readonly #feed: RequestFeed | undefined;
+  #over = false;
   #headers: Metadata = NO_METADATA;
   #response: Uint8Array = NOTHING;
   #responses = 0;
 
   constructor(
-    request: GatewayRequest,
     options: StreamCallOptions,
-    readonly toMessage: (chunk: HttpBody) => Uint8Array,
+    feed: (call: StreamCall) => RequestFeed,
     readonly resolve: (response: Uint8Array) => void,
     readonly reject: (error: Error) => void,
   ) {
     this.#options = options;
     this.#service = options.admission.endpoint.service;
-    this.#contentType = request.headers.contentType ?? "";
     this.#call = new StreamCall(options, this);
-    this.#flow = request.chunks(this);
+    this.#feed = feed(this.#call);
+    if (this.#over) this.#feed.stop();
   }
 
   stop(error: Error): void {
     this.#call.stop(error);
+  }
+
+  onDrain(): void {
+    this.#feed?.onDrain();
+  }
+
+  onHeaders(headers: Metadata): void {
+    this.#headers = headers;
+  }
+
+  onMessage(message: Uint8Array): void {
+    this.#response = message;
+    this.#responses++;
+  }
+
+  onClose(error: Error | undefined, trailers: Metadata): void {
+    this.#over = true;
+    this.#feed?.stop();
+    this.#options.onMetadata(this.#headers, trailers);
+    if (error !== undefined) this.reject(error);
+    else if (this.#responses === 1) this.resolve(this.#response);
+    else this.reject(notOneMessage(this.#service, this.#responses));
+  }
+}
+
+/** Sends each chunk of a body as one message. */
+class ChunkFeed implements ChunkReader, RequestFeed {
+  readonly #call: StreamCall;
+  readonly #flow: ChunkFlow;
+  /** The content type of the body; undefined once it has been sent. */
+  #contentType: string | undefined;
+
+  constructor(
+    request: GatewayRequest,
+    call: StreamCall,
+    readonly toMessage: (chunk: HttpBody) => Uint8Array,
+  ) {
+    this.#call = call;
+    this.#contentType = request.headers.contentType ?? "";
+    this.#flow = request.chunks(this);
   }
 
   onChunk(data: Uint8Array): boolean {
@@ -73,27 +124,14 @@ class Upload implements ChunkReader, StreamCallListener {
   }
 
   onError(error: Error): void {
-    this.stop(error);
+    this.#call.stop(error);
   }
 
   onDrain(): void {
     this.#flow.resume();
   }
 
-  onHeaders(headers: Metadata): void {
-    this.#headers = headers;
-  }
-
-  onMessage(message: Uint8Array): void {
-    this.#response = message;
-    this.#responses++;
-  }
-
-  onClose(error: Error | undefined, trailers: Metadata): void {
+  stop(): void {
     this.#flow.stop();
-    this.#options.onMetadata(this.#headers, trailers);
-    if (error !== undefined) this.reject(error);
-    else if (this.#responses === 1) this.resolve(this.#response);
-    else this.reject(notOneMessage(this.#service, this.#responses));
   }
 }

@@ -108,11 +108,12 @@ export class WebSocketCall implements SocketSession {
     const { service, shape } = target.endpoint;
     const isWrongCount = shape === "client_streaming" && this.#messages !== 1;
     const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#messages) : undefined);
-    const failure = error && toErrorObject(error, this.#options);
+    const failure = error && this.#options.toFailure(error);
     if (failure === undefined) this.#socket?.close(OK, "");
     else {
-      this.#write(failure.body);
-      this.#socket?.close(FIRST_STATUS + failure.status, shortened(JSON.parse(failure.body).Detail));
+      const body = toErrorObject(failure, target);
+      this.#write(body);
+      this.#socket?.close(FIRST_STATUS + failure.status, shortened(JSON.parse(body).Detail));
     }
     const status = failure?.status ?? 200;
     onEnd({ status, messages: this.#messages, received: this.#received, bytes: this.#bytes });
