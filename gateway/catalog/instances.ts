@@ -3,7 +3,7 @@
  * routes made from the contracts.
  */
 import { isDeepStrictEqual } from "node:util";
-import { hostNameOf, type ResolvedNames } from "../../src/address/resolved-names.js";
+import type { ResolvedNames } from "../../src/address/resolved-names.js";
 import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
@@ -11,8 +11,10 @@ import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_o
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Verify } from "../../src/rpc/channel.js";
+import { EQUAL, type Share } from "../../src/rpc/shares.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
+import { namesIn, type Place, placesOf } from "./places.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
 
@@ -89,12 +91,6 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
   );
 }
 
-/** An address, and one of the IP addresses of its host name if it has several. */
-interface Place {
-  readonly address: string;
-  readonly ip: string | undefined;
-}
-
 /** The channel to one place of an instance. */
 interface Link {
   readonly channel: Channel;
@@ -137,7 +133,7 @@ export class ServiceInstances {
 
   add(instance: KnownInstance): void {
     this.#instances.set(instance.id, instance);
-    for (const host of hostNamesOf(instance)) void this.#options.names.resolve(host);
+    for (const name of this.#namesOf(instance)) void this.#options.names.resolve(name);
   }
 
   /** Removes an instance. @returns the removed instance */
@@ -153,23 +149,31 @@ export class ServiceInstances {
     this.#balancer.close();
   }
 
-  has(host: string): boolean {
-    return [...this.#instances.values()].some((instance) => hostNamesOf(instance).includes(host));
+  has(name: string): boolean {
+    return [...this.#instances.values()].some((instance) => this.#namesOf(instance).includes(name));
   }
 
   /**
-   * Resolves the host names of places that cannot be reached, or of all places if `all` is true.
-   * Adds each host name to `seen`.
+   * Resolves the names of instances that cannot be reached everywhere, or of all instances if `all`
+   * is true. Adds each name to `seen`.
    */
   resolveNames(all: boolean, seen: Set<string>): void {
-    for (const { id, addresses } of this.#instances.values()) {
-      for (const place of this.#placesOf(addresses)) {
-        const host = hostNameOf(place.address);
-        if (host === undefined) continue;
-        seen.add(host);
-        if (all || this.#links.get(keyOf(id, place))?.channel.state !== "ready") void this.#options.names.resolve(host);
+    const { names } = this.#options;
+    for (const instance of this.#instances.values()) {
+      const places = placesOf(instance.addresses, names);
+      const isReady = ({ id }: KnownInstance, place: Place): boolean =>
+        this.#links.get(keyOf(id, place))?.channel.state === "ready";
+      const isReachable = places.length > 0 && places.every((place) => isReady(instance, place));
+      for (const name of this.#namesOf(instance)) {
+        seen.add(name);
+        if (all || !isReachable) void names.resolve(name);
       }
     }
+  }
+
+  /** The names that must be resolved to reach an instance. */
+  #namesOf({ addresses }: KnownInstance): string[] {
+    return namesIn(addresses, this.#options.names);
   }
 
   /**
@@ -177,8 +181,11 @@ export class ServiceInstances {
    * changed.
    */
   rebuild(): void {
-    const { contracts, routes, service } = this.#options;
+    const { contracts, routes, service, names } = this.#options;
     const before = this.#links;
+    // A new record of an SRV name may name a host that was not known before.
+    for (const name of [...this.#instances.values()].flatMap((instance) => this.#namesOf(instance)))
+      if (names.addressesOf(name).length === 0) void names.resolve(name);
     this.#links = new Map([...this.#instances.values()].flatMap((instance) => this.#linksOf(instance)));
     for (const [key, link] of before) if (this.#links.get(key) !== link) contracts.release(link.contract);
     this.#balance();
@@ -190,13 +197,38 @@ export class ServiceInstances {
     const links = this.#links;
     const contracts = new Map([...links.values()].map(({ channel, contract }) => [channel, contract]));
     const channels = new Map([...links].map(([key, { channel }]) => [key, channel]));
-    this.#balancer.update(channels, (channel) => contracts.get(channel));
+    const shares = this.#shares();
+    const shareOf = (channel: Channel): Share => shares.get(channel) ?? EQUAL;
+    this.#balancer.update(channels, (channel) => contracts.get(channel), shareOf);
+  }
+
+  /**
+   * The share of each channel. Instances of one weight share the calls equally, place by place. Where
+   * the weights differ, the places of an instance share its weight.
+   */
+  #shares(): Map<Channel, Share> {
+    const instances = [...this.#instances.values()];
+    const isWeighted = new Set(instances.map(({ weight }) => weight)).size > 1;
+    const shares = new Map<Channel, Share>();
+    for (const { id, addresses, weight } of instances) {
+      const places = placesOf(addresses, this.#options.names);
+      for (const place of places) {
+        const channel = this.#links.get(keyOf(id, place))?.channel;
+        const { priority } = place.share;
+        const equals = places.filter((other) => other.share.priority === priority);
+        const sum = equals.reduce((all, { share }) => all + share.weight, 0);
+        const isEqual = !isWeighted && equals.every(({ share }) => share.weight === place.share.weight);
+        const own = isEqual ? 1 : (weight * place.share.weight) / sum;
+        if (channel !== undefined) shares.set(channel, { weight: own, priority });
+      }
+    }
+    return shares;
   }
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
     const { id, addresses, contract } = instance;
-    return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
+    return placesOf(addresses, this.#options.names).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
       if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
@@ -207,14 +239,6 @@ export class ServiceInstances {
         this.#options.log.error(about, "an address is left out: no channel leads to it");
         return [];
       }
-    });
-  }
-
-  #placesOf(addresses: ReadonlySet<string>): Place[] {
-    return [...addresses].flatMap((address): Place[] => {
-      const host = hostNameOf(address);
-      const ips = host === undefined ? [] : this.#options.names.addressesOf(host);
-      return ips.length < 2 ? [{ address, ip: undefined }] : ips.map((ip) => ({ address, ip }));
     });
   }
 
@@ -276,8 +300,9 @@ export class ServiceInstances {
     const identity = commonIdentityForm(instances);
     const metadata = new PassedMetadata(commonMetadata(instances));
     const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
+    this.#balancer.maxCalls = serviceOptions.maxConcurrent || Number.POSITIVE_INFINITY;
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
-      const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
+      const own = placesOf(addresses, this.#options.names).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
       return { id, contracts: own.length === 0 ? [contract] : own };
     });
     const contracts = [...new Set(known.flatMap((each) => each.contracts))];
@@ -302,11 +327,7 @@ export class ServiceInstances {
   }
 }
 
-function hostNamesOf({ addresses }: KnownInstance): string[] {
-  return [...addresses].flatMap((address) => hostNameOf(address) ?? []);
-}
-
-function keyOf(id: string, { address, ip }: Place): string {
+function keyOf(id: string, { address, ip }: Pick<Place, "address" | "ip">): string {
   return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 

@@ -11,6 +11,7 @@ import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_option
 import type { MessageCodec } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
+import { durationMs } from "../../src/time.js";
 import { writeDetail } from "../http/error-object.js";
 import type { CatalogContract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
@@ -104,6 +105,8 @@ export class Target {
   readonly identity: IdentityForm;
   readonly metadata: PassedMetadata;
   readonly options: ServiceOptions;
+  /** How long a unary call may take, in milliseconds, if an administrator has set it. */
+  readonly callTime: number | undefined;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
   #request: MessageCodec | undefined;
@@ -118,6 +121,7 @@ export class Target {
     this.identity = identity;
     this.metadata = metadata;
     this.options = options;
+    this.callTime = options.callTime && durationMs(options.callTime);
   }
 
   /** The service's own message types. */
