@@ -53,6 +53,8 @@ function methodOf(target: Target): ServedMethod {
     name: endpoint.name,
     path: endpoint.path,
     endpoint,
+    callTime: target.callTime,
+    maxMessage: target.options.maxMessage || undefined,
     load: undefined,
     requestStream: clientStreaming,
     responseStream: serverStreaming,

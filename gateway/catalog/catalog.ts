@@ -42,12 +42,12 @@ export interface CatalogOptions extends InstanceConnectOptions, ContractsOptions
   readonly authorities?: Authorities | undefined;
   /** Resolves a host name or an SRV name. Default: the resolver of the operating system. */
   readonly lookup?: Lookup;
-  /** Interval of name resolution in milliseconds; default 5 s. */
+  /** Interval of name resolution and of health checks in milliseconds; default 5 s. */
   readonly lookMs?: number;
   readonly log: Logger;
 }
 
-const RESOLVE_MS = 5_000;
+const LOOK_MS = 5_000;
 /**
  * Each sixth round resolves every name again. The other rounds resolve only names whose addresses
  * cannot be reached.
@@ -74,7 +74,7 @@ export class Catalog implements WatchListener {
     this.#options = options;
     this.#contracts = new Contracts(options);
     this.#names = new ResolvedNames(options.lookup ?? lookupBoth(), (host) => this.#onAddresses(host));
-    this.#resolving = setInterval(() => this.#resolveNames(), options.lookMs ?? RESOLVE_MS);
+    this.#resolving = setInterval(() => this.#lookAgain(), options.lookMs ?? LOOK_MS);
     this.#resolving.unref();
     this.arrived = new Promise((resolve) => {
       this.#onArrived = resolve;
@@ -244,10 +244,13 @@ export class Catalog implements WatchListener {
     for (const instances of this.#services.values()) if (instances.has(host)) instances.rebuild();
   }
 
-  #resolveNames(): void {
+  #lookAgain(): void {
     const all = this.#rounds++ % ROUNDS === 0;
     const seen = new Set<string>();
-    for (const instances of this.#services.values()) instances.resolveNames(all, seen);
+    for (const instances of this.#services.values()) {
+      instances.resolveNames(all, seen);
+      instances.checkHealth();
+    }
     this.#names.keep(seen);
   }
 }

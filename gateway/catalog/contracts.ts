@@ -18,7 +18,7 @@ import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
-  Partial<Pick<Instance, "reflected">>;
+  Partial<Pick<Instance, "reflected" | "options">>;
 
 /** The contract of instances of one service whose messages have the same meaning. */
 export class CatalogContract {
@@ -111,6 +111,9 @@ export interface ContractsOptions {
   readonly readTypes?: ReadTypes | undefined;
 }
 
+/** The maximum size of a message that calls in JSON carry, in bytes. */
+export const MAX_JSON_MESSAGE = 16 * 1024 ** 2;
+
 /**
  * Maximum elements that the first call parses at once, and maximum endpoints whose paths are read
  * at once. It takes about 20 ms.
@@ -153,13 +156,14 @@ export class Contracts {
    * Returns the contract for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
-  hold({ service, descriptors, grpcServices, reflected }: Announced): CatalogContract {
+  hold({ service, descriptors, grpcServices, reflected, options }: Announced): CatalogContract {
     const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
-    const schemaHash = `${hashOf(descriptors)} ${omitZeros}`;
+    const maxMessage = options?.maxMessage ? Math.min(options.maxMessage, MAX_JSON_MESSAGE) : this.#options.maxMessage;
+    const schemaHash = `${hashOf(descriptors)} ${omitZeros} ${maxMessage}`;
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {
-      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, omitZeros);
+      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, { omitZeros, maxMessage });
       const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
       contract = new CatalogContract(hash, schema, grpcServices, endpoints);
       this.#contracts.set(hash, contract);
@@ -180,7 +184,7 @@ export class Contracts {
     if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
   }
 
-  #read(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
-    return new Schema(hash, new DescriptorSet(descriptors), { omitZeros, maxMessage: this.#options.maxMessage });
+  #read(hash: string, descriptors: Buffer, options: CodecOptions): Schema {
+    return new Schema(hash, new DescriptorSet(descriptors), options);
   }
 }

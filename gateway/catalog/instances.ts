@@ -10,9 +10,11 @@ import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registr
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";
-import type { Channel, Verify } from "../../src/rpc/channel.js";
+import type { Channel } from "../../src/rpc/channel.js";
 import { EQUAL, type Share } from "../../src/rpc/shares.js";
+import type { ChannelOptions } from "../../src/rpc/transport.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
+import { HealthCheck } from "./health-check.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import { namesIn, type Place, placesOf } from "./places.js";
 import type { Routes } from "./routes.js";
@@ -24,12 +26,13 @@ export interface InstanceConnectOptions {
    * address. It opens a new channel each time, which the catalog closes. The address is not
    * trusted: any enrolled process may announce any address.
    * @param options `verify` is called for each connection before it takes calls; `ip` is the
-   * address of the host name to connect to
+   * address of the host name to connect to; `maxBody` is the maximum size of a message that is
+   * received, if the service has its own
    */
   readonly connect: (
     address: string,
     instance: Pick<KnownInstance, "service" | "id" | "options">,
-    options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
+    options: Pick<ChannelOptions, "verify" | "ip" | "maxBody">,
   ) => Channel;
   /**
    * Reads the contract of the server at the other end of a connection; undefined if it is the known
@@ -96,6 +99,9 @@ interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
+  /** With these the channel was opened. */
+  readonly options: ServiceOptions;
+  readonly health: HealthCheck | undefined;
   /**
    * The contract with which calls are encoded. It is the announced one, until the server itself is
    * found to have another.
@@ -103,6 +109,8 @@ interface Link {
   contract: CatalogContract;
   /** Why the contract could not be read the last time. */
   readError: string | undefined;
+  /** Whether the instance said at the last check that it serves. */
+  isServing: boolean;
 }
 
 export class ServiceInstances {
@@ -227,11 +235,12 @@ export class ServiceInstances {
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
-    const { id, addresses, contract } = instance;
+    const { id, addresses, contract, options } = instance;
     return placesOf(addresses, this.#options.names).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
-      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
+      const fits = link?.announced === contract || link?.contract === contract;
+      if (link !== undefined && fits && isDeepStrictEqual(link.options, options)) return [[key, link]];
       try {
         return [[key, this.#open(place, instance)]];
       } catch (error) {
@@ -243,15 +252,40 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
+    const health =
+      options === NO_OPTIONS ? undefined : new HealthCheck((isServing) => this.#onHealth(link, id, isServing));
+    const verifyBoth = async (connection: Channel): Promise<boolean> => {
+      const isSame = !reflected || (await this.#verify(connection, link, id));
+      await health?.begin(connection);
+      return isSame;
+    };
+    const verify = reflected || health !== undefined ? verifyBoth : undefined;
+    const limit = options.maxMessage === 0 ? {} : { maxBody: options.maxMessage };
     const link: Link = {
-      channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
+      channel: this.#options.connect(address, { service, id, options }, { verify, ip, ...limit }),
       announced: contract,
+      options,
+      health,
       contract,
       readError: undefined,
+      isServing: true,
     };
     contract.uses++;
     return link;
+  }
+
+  #onHealth(link: Link, id: string, isServing: boolean): void {
+    this.#balancer.setServing(link.channel, isServing);
+    if (isServing === link.isServing) return;
+    link.isServing = isServing;
+    const { service, log } = this.#options;
+    if (isServing) log.info({ service, id }, "an instance serves again, as its gRPC health says");
+    else log.warn({ service, id }, "an instance gets no calls: its gRPC health is NOT_SERVING");
+  }
+
+  /** Asks the instances that have gRPC health whether they serve. */
+  checkHealth(): void {
+    for (const { health, channel } of this.#links.values()) if (channel.state === "ready") void health?.ask(channel);
   }
 
   /**
@@ -268,7 +302,7 @@ export class ServiceInstances {
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
-      const contract = contracts.hold({ ...read, reflected: true });
+      const contract = contracts.hold({ ...read, reflected: true, options: link.options });
       await parseAhead(contract, this.#instances.get(id)?.bindingPrefix ?? "");
       if (![...this.#links.values()].includes(link)) {
         contracts.release(contract);

@@ -8,12 +8,12 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
 import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
-import type { MessageCodec } from "../../src/json/codec.js";
+import { type MessageCodec, TooLargeError } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { durationMs } from "../../src/time.js";
 import { writeDetail } from "../http/error-object.js";
-import type { CatalogContract } from "./contracts.js";
+import { type CatalogContract, MAX_JSON_MESSAGE } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 
 /**
@@ -124,6 +124,17 @@ export class Target {
     this.callTime = options.callTime && durationMs(options.callTime);
   }
 
+  /**
+   * The maximum size of a message in bytes, in both directions.
+   * @param isBinary whether the caller sends and receives protobuf
+   * @param usual the setting of the gateway, for a service without a limit of its own
+   */
+  maxMessage(isBinary: boolean, usual: number): number {
+    const own = this.options.maxMessage;
+    if (own === 0) return usual;
+    return isBinary ? own : Math.min(own, MAX_JSON_MESSAGE);
+  }
+
   /** The service's own message types. */
   get types(): Registry {
     return this.contract.schema.types;
@@ -143,7 +154,7 @@ export class Target {
 
   /** The codec of one field of its request or response. */
   field(field: DescField): MessageCodec {
-    return this.contract.codec(field);
+    return limited(this.contract.codec(field), this.options.maxMessage);
   }
 
   /** Whether its responses contain fields that the contract declares secret. */
@@ -200,9 +211,27 @@ export class Target {
   }
 
   get response(): MessageCodec {
-    this.#response ??= this.contract.codec(this.output);
+    this.#response ??= limited(this.contract.codec(this.output), this.options.maxMessage);
     return this.#response;
   }
+}
+
+/**
+ * A codec that refuses to write messages that are too large for JSON. Where the limit of the service
+ * is lower, its channel has refused them.
+ */
+function limited(codec: MessageCodec, maxMessage: number): MessageCodec {
+  if (maxMessage <= MAX_JSON_MESSAGE) return codec;
+  const check = (wire: Uint8Array): Uint8Array => {
+    if (wire.length <= MAX_JSON_MESSAGE) return wire;
+    throw new TooLargeError(`a message for JSON is larger than ${MAX_JSON_MESSAGE} bytes`);
+  };
+  return {
+    read: (json) => codec.read(json),
+    readQuery: (parameters) => codec.readQuery(parameters),
+    write: (wire) => codec.write(check(wire)),
+    writeBody: (wire) => codec.writeBody(check(wire)),
+  };
 }
 
 /** The endpoint of a path. */

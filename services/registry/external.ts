@@ -8,7 +8,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import type { GrpcTarget } from "../../src/address/address.js";
+import type { Lookup } from "../../src/address/resolved-names.js";
+import { formatServiceTarget, type ServiceTarget, serversOf } from "../../src/address/srv.js";
 import { ConfigError, SETTINGS } from "../../src/config/config.js";
 import type { ExternalService, ExternalTarget } from "../../src/config/configured-services.js";
 import { Code, StatusError } from "../../src/errors.js";
@@ -35,6 +37,8 @@ export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  /** Resolves the SRV names of targets. Default: the resolver of the operating system. */
+  readonly lookup?: Lookup | undefined;
   /**
    * The time between readings in milliseconds, and so the time until a changed contract is seen.
    */
@@ -143,13 +147,13 @@ export async function readOnce(
 ): Promise<ReflectedContract> {
   const decided = new AbortController();
   const reading = service.targets.map(({ target }) =>
-    read(service, () => connect(target, service.options), decided.signal, timeMs),
+    read(service, target, { connect }, decided.signal, timeMs),
   );
   try {
     return await Promise.any(reading);
   } catch (error) {
     const [first] = (error as AggregateError).errors;
-    throw new Error(explain(service, formatGrpcTarget(service.targets[0]!.target), first), { cause: first });
+    throw new Error(explain(service, formatServiceTarget(service.targets[0]!.target), first), { cause: first });
   } finally {
     decided.abort();
   }
@@ -159,10 +163,10 @@ export async function readOnce(
 async function followTarget(
   service: ExternalService,
   { target, weight }: ExternalTarget,
-  { directory, connect, refresh, log, onTried }: ExternalOptions & { readonly onTried: () => void },
+  { directory, connect, lookup, refresh, log, onTried }: ExternalOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const address = formatGrpcTarget(target);
+  const address = formatServiceTarget(target);
   const about = { service: service.name, target: address };
   let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
@@ -170,7 +174,7 @@ async function followTarget(
   signal.addEventListener("abort", () => held?.leave());
   const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
-      const contract = await read(service, () => connect(target, service.options), signal);
+      const contract = await read(service, target, { connect, lookup }, signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
         const instance = instanceOf(service, { address, weight }, contract);
@@ -245,19 +249,32 @@ class Pauses {
 
 async function read(
   service: ExternalService,
-  connect: () => Channel,
+  target: ServiceTarget,
+  { connect, lookup }: Pick<ExternalOptions, "connect" | "lookup">,
   signal: AbortSignal,
   timeMs = READ_TIME,
 ): Promise<ReflectedContract> {
-  const { descriptors } = service;
+  const { descriptors, options } = service;
   if (typeof descriptors === "string") return readDescriptorFile(descriptors);
   if (descriptors !== undefined) return { descriptors, grpcServices: grpcServicesOf(descriptors) };
-  // A new channel each time, because a channel that failed would wait before its next attempt.
-  const channel = connect();
+  const decided = new AbortController();
+  const either = AbortSignal.any([signal, decided.signal]);
+  const deadlineMonotonicMs = performance.now() + timeMs;
+  const readFrom = async (server: GrpcTarget): Promise<ReflectedContract> => {
+    // A new channel each time, because a channel that failed would wait before its next attempt.
+    const channel = connect(server, options);
+    try {
+      return await reflect(channel, deadlineMonotonicMs, either);
+    } finally {
+      channel.close();
+    }
+  };
   try {
-    return await reflect(channel, performance.now() + timeMs, signal);
+    return await Promise.any((await serversOf(target, lookup)).map(readFrom));
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error;
   } finally {
-    channel.close();
+    decided.abort();
   }
 }
 

@@ -76,6 +76,21 @@ export function lookupBoth(resolver = new Resolver(QUERY), lookup: Lookup = look
   };
 }
 
+/** The maximum number of servers of an SRV name that are tried when one of them is enough. */
+const MAX_TRIED = 4;
+
+/**
+ * The servers of a target: itself, or the first ones of an SRV name by priority.
+ * @throws {Error} (rejects) if the name has none
+ */
+export async function serversOf(target: ServiceTarget, lookup = lookupBoth()): Promise<readonly GrpcTarget[]> {
+  if (!("srv" in target)) return [target];
+  const servers = (await lookup(formatServiceTarget(target))).map(readServer);
+  if (servers.length === 0) throw new Error(`${target.srv} has no SRV record that names a server`);
+  const sorted = servers.sort((one, other) => one.priority - other.priority || other.weight - one.weight);
+  return sorted.slice(0, MAX_TRIED).map(({ address }) => parseGrpcTarget(address));
+}
+
 /** Reads what `lookupBoth` found for an SRV name. */
 export function readServer(text: string): SrvServer {
   const [priority, weight, address = ""] = text.split(" ");

@@ -1,7 +1,7 @@
 /** The services that join by configuration: the member `services` of the configuration file. */
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type GrpcTarget, parseGrpcTarget } from "../address/address.js";
+import { parseServiceTarget, type ServiceTarget } from "../address/srv.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import type { ServiceOptions } from "../gen/portico/registry/v1/service_options.js";
 import {
@@ -26,9 +26,9 @@ export interface ExternalService {
   readonly options: ServiceOptions;
 }
 
-/** A gRPC server of a service. */
+/** A gRPC server of a service, or a name for several. */
 export interface ExternalTarget {
-  readonly target: GrpcTarget;
+  readonly target: ServiceTarget;
   /** Its share of the calls, which counts against those of the other targets. */
   readonly weight: number;
 }
@@ -80,7 +80,7 @@ function parseTarget(value: unknown): ExternalTarget {
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) throw new Error(`target: unknown member "${extra}"; known are address, weight`);
   try {
-    const target = parseGrpcTarget(String(address));
+    const target = parseServiceTarget(String(address));
     if (Number.isInteger(weight) && Number(weight) >= 1 && Number(weight) <= MAX_WEIGHT)
       return { target, weight: Number(weight) };
   } catch (error) {

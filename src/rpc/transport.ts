@@ -18,7 +18,7 @@ export interface Transport {
    * @throws {Error} (rejects) when it cannot listen on the address; the message names the address
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  connect(target: GrpcTarget, options?: Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip">): Channel;
+  connect(target: GrpcTarget, options?: Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip" | "maxBody">): Channel;
 }
 
 export interface GrpcServer {

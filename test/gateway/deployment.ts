@@ -26,6 +26,7 @@ import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js"
 import { type Address, parseAddress } from "../../src/address/address.js";
 import type { Certificates } from "../../src/config/certificates.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -82,6 +83,8 @@ export interface DeployOptions {
   readonly bound?: boolean;
   /** Services besides helloworld and probe. */
   readonly services?: readonly Service[];
+  /** Services that join by configuration. Their contracts have been read. */
+  readonly external?: readonly ExternalService[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   /** An option of the port. */
@@ -94,7 +97,7 @@ export interface DeployOptions {
   /** An option of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default: by our own HTTP/2. */
-  readonly connect?: (address: Address, verify?: Verify, ip?: string) => Channel;
+  readonly connect?: (address: Address, verify?: Verify, ip?: string, maxBody?: number) => Channel;
   /** An option of the catalog. */
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly lookMs?: number;
@@ -135,7 +138,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   };
   const registry = createRegistry({
     guard: lateGuard,
-    external: [],
+    external: options.external ?? [],
     owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,
@@ -175,13 +178,15 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     await join({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }
   await join({ service: "gone", addresses: ["127.0.0.1:1"] });
+  await registry.tried();
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const {
-    connect: reach = (address: Address, verify?: Verify, ip?: string) => new Http2Channel(address, { verify, ip }),
+    connect: reach = (address: Address, verify?: Verify, ip?: string, maxBody?: number) =>
+      new Http2Channel(address, { verify, ip, maxBody }),
   } = options;
-  const connect = (address: string, _instance: unknown, { verify, ip }: ConnectOptions): Channel => {
-    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify, ip);
+  const connect = (address: string, _instance: unknown, { verify, ip, maxBody }: ConnectOptions): Channel => {
+    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify, ip, maxBody);
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);
