@@ -16,7 +16,7 @@ import type { ChannelOptions } from "../../src/rpc/transport.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { HealthCheck } from "./health-check.js";
 import { PassedMetadata } from "./passed-metadata.js";
-import { namesIn, type Place, placesOf } from "./places.js";
+import { keyOf, namesIn, type Place, placesOf, sharesOf } from "./places.js";
 import type { Routes } from "./routes.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
 
@@ -205,32 +205,10 @@ export class ServiceInstances {
     const links = this.#links;
     const contracts = new Map([...links.values()].map(({ channel, contract }) => [channel, contract]));
     const channels = new Map([...links].map(([key, { channel }]) => [key, channel]));
-    const shares = this.#shares();
+    const byKey = sharesOf([...this.#instances.values()], this.#options.names);
+    const shares = new Map([...links].map(([key, { channel }]) => [channel, byKey.get(key) ?? EQUAL]));
     const shareOf = (channel: Channel): Share => shares.get(channel) ?? EQUAL;
     this.#balancer.update(channels, (channel) => contracts.get(channel), shareOf);
-  }
-
-  /**
-   * The share of each channel. Instances of one weight share the calls equally, place by place. Where
-   * the weights differ, the places of an instance share its weight.
-   */
-  #shares(): Map<Channel, Share> {
-    const instances = [...this.#instances.values()];
-    const isWeighted = new Set(instances.map(({ weight }) => weight)).size > 1;
-    const shares = new Map<Channel, Share>();
-    for (const { id, addresses, weight } of instances) {
-      const places = placesOf(addresses, this.#options.names);
-      for (const place of places) {
-        const channel = this.#links.get(keyOf(id, place))?.channel;
-        const { priority } = place.share;
-        const equals = places.filter((other) => other.share.priority === priority);
-        const sum = equals.reduce((all, { share }) => all + share.weight, 0);
-        const isEqual = !isWeighted && equals.every(({ share }) => share.weight === place.share.weight);
-        const own = isEqual ? 1 : (weight * place.share.weight) / sum;
-        if (channel !== undefined) shares.set(channel, { weight: own, priority });
-      }
-    }
-    return shares;
   }
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
@@ -257,7 +235,7 @@ export class ServiceInstances {
     const verifyBoth = async (connection: Channel): Promise<boolean> => {
       const isSame = !reflected || (await this.#verify(connection, link, id));
       await health?.begin(connection);
-      return isSame;
+      return isSame && (link.isServing || !this.#hasOtherThan(link));
     };
     const verify = reflected || health !== undefined ? verifyBoth : undefined;
     const limit = options.maxMessage === 0 ? {} : { maxBody: options.maxMessage };
@@ -281,6 +259,14 @@ export class ServiceInstances {
     const { service, log } = this.#options;
     if (isServing) log.info({ service, id }, "an instance serves again, as its gRPC health says");
     else log.warn({ service, id }, "an instance gets no calls: its gRPC health is NOT_SERVING");
+  }
+
+  /** Whether calls that have waited for a link may go to another one. */
+  #hasOtherThan(link: Link): boolean {
+    const { channel: waited } = link;
+    return [...this.#links.values()].some(
+      ({ channel, isServing }) => channel !== waited && isServing && channel.state !== "broken",
+    );
   }
 
   /** Asks the instances that have gRPC health whether they serve. */
@@ -336,7 +322,9 @@ export class ServiceInstances {
     const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
     this.#balancer.maxCalls = serviceOptions.maxConcurrent || Number.POSITIVE_INFINITY;
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
-      const own = placesOf(addresses, this.#options.names).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
+      const own = placesOf(addresses, this.#options.names).flatMap(
+        (place) => this.#links.get(keyOf(id, place))?.contract ?? [],
+      );
       return { id, contracts: own.length === 0 ? [contract] : own };
     });
     const contracts = [...new Set(known.flatMap((each) => each.contracts))];
@@ -359,10 +347,6 @@ export class ServiceInstances {
     }
     routes.delete(service);
   }
-}
-
-function keyOf(id: string, { address, ip }: Pick<Place, "address" | "ip">): string {
-  return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
 }
 
 /** How the instance learns who calls. It depends on how the instance joined. */

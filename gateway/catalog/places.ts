@@ -56,3 +56,34 @@ function serversOf(name: string, names: Names): (Share & { readonly address: str
 
 /** The weight of a server of weight 0 beside others. */
 const RARELY = 0.01;
+
+/** The key of an instance's place, among all places of a service. */
+export function keyOf(id: string, { address, ip }: Pick<Place, "address" | "ip">): string {
+  return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
+}
+
+interface Weighted {
+  readonly id: string;
+  readonly addresses: ReadonlySet<string>;
+  readonly weight: number;
+}
+
+/**
+ * The share of each place of a service, by its key. Instances of one weight share the calls equally,
+ * place by place. Where the weights differ, the places of an instance share its weight.
+ */
+export function sharesOf(instances: readonly Weighted[], names: Names): Map<string, Share> {
+  const isWeighted = new Set(instances.map(({ weight }) => weight)).size > 1;
+  const shares = new Map<string, Share>();
+  for (const { id, addresses, weight } of instances) {
+    const places = placesOf(addresses, names);
+    for (const place of places) {
+      const { priority, weight: own } = place.share;
+      const equals = places.filter(({ share }) => share.priority === priority);
+      const sum = equals.reduce((all, { share }) => all + share.weight, 0);
+      const isEqual = !isWeighted && equals.every(({ share }) => share.weight === own);
+      shares.set(keyOf(id, place), { weight: isEqual ? 1 : (weight * own) / sum, priority });
+    }
+  }
+  return shares;
+}

@@ -146,9 +146,7 @@ export async function readOnce(
   timeMs: number,
 ): Promise<ReflectedContract> {
   const decided = new AbortController();
-  const reading = service.targets.map(({ target }) =>
-    read(service, target, { connect }, decided.signal, timeMs),
-  );
+  const reading = service.targets.map(({ target }) => read(service, target, { connect }, decided.signal, timeMs));
   try {
     return await Promise.any(reading);
   } catch (error) {

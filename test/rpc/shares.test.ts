@@ -40,7 +40,10 @@ interface Member extends Partial<Share> {
 function balance(t: Test, members: readonly Member[]): Balancer {
   const balancer = new Balancer("shop");
   const of = (channel: Channel): Member => members.find((member) => member.channel === channel) as Member;
-  const shareOf = (channel: Channel): Share => ({ weight: of(channel).weight ?? 1, priority: of(channel).priority ?? 0 });
+  const shareOf = (channel: Channel): Share => ({
+    weight: of(channel).weight ?? 1,
+    priority: of(channel).priority ?? 0,
+  });
   balancer.update(
     new Map(members.map(({ channel }, index) => [`${index}`, channel])),
     (channel) => of(channel).contract,

@@ -107,12 +107,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     const metadata = metadataOf(fields);
     this.reader.maxMessage = dispatcher.maxRequestOf(path, metadata);
     const deadlineMonotonicMs = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
-    this.#endpoint = dispatcher.open(
-      { path, metadata, deadlineMonotonicMs },
-      peerAddress,
-      this,
-      arrived,
-    );
+    this.#endpoint = dispatcher.open({ path, metadata, deadlineMonotonicMs }, peerAddress, this, arrived);
     if (this.#gone) this.#endpoint.onCancel();
   }
 
