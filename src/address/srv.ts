@@ -59,7 +59,7 @@ export function isSrvName(text: string): boolean {
 /**
  * Looks up host names and SRV names. Each record of an SRV name becomes one text, which
  * `readServer` reads.
- * @param resolver asks the name servers; default: those of the operating system
+ * @param resolver asks name servers; default: the name servers of the operating system
  * @param lookup for host names
  */
 export function lookupBoth(resolver = new Resolver(QUERY), lookup: Lookup = lookupAll): Lookup {

@@ -5,7 +5,7 @@ import type { MethodDefinition } from "./definition.js";
 /** `maxBody` limits a request message. The caller's end has its own limit for responses. */
 export type CallLimits = Pick<Config, "maxBody" | "callTime" | "maxCallTime">;
 
-/** The limits that a service has instead of those of the process. */
+/** The limits of a service that replace the limits of the process. */
 export interface OwnLimits {
   /** Milliseconds. */
   readonly callTime?: number | undefined;

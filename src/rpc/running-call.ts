@@ -193,8 +193,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    const { maxMessage, endpoint } = this.#method;
-    const maxBytes = maxMessage ?? endpoint?.maxRequest ?? this.#environment.limits.maxBody;
+    const maxBytes = this.#method.maxMessage ?? this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
     if (message.length > maxBytes) this.#abort(this.#tooLarge(maxBytes));
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());

@@ -5,8 +5,6 @@
  * twentieth call, and never two in a row. Calls in flight do not count, because a slow instance
  * would then get fewer calls than its weight says.
  */
-import type { Instance } from "./instance.js";
-
 export interface Share {
   /** Counts against the weights of the other instances of the same priority. */
   readonly weight: number;
@@ -16,8 +14,16 @@ export interface Share {
 
 export const EQUAL: Share = { weight: 1, priority: 0 };
 
+/** An instance that takes turns with others. */
+interface Sharing {
+  readonly share: Share;
+  /** What remains of its weight from earlier choices. */
+  credit: number;
+  unfitness(now: number): number;
+}
+
 /** Whether some of the instances have another share than the others. */
-export function isUneven(instances: readonly Instance[]): boolean {
+export function isUneven(instances: readonly Sharing[]): boolean {
   const [first] = instances;
   return instances.some(({ share: { weight, priority } }) => {
     return weight !== first?.share.weight || priority !== first.share.priority;
@@ -26,14 +32,14 @@ export function isUneven(instances: readonly Instance[]): boolean {
 
 /**
  * The instance that is next in turn among those that `mayTake` returns true for: of the fittest
- * ones, those of the lowest priority count. This changes no credit.
+ * ones, only the ones of the lowest priority count. This changes no credit.
  */
-export function nextByShare(
-  instances: readonly Instance[],
-  mayTake: (instance: Instance) => boolean,
+export function nextByShare<T extends Sharing>(
+  instances: readonly T[],
+  mayTake: (instance: T) => boolean,
   now: number,
-): Instance | undefined {
-  let best: Instance | undefined;
+): T | undefined {
+  let best: T | undefined;
   let lowest = Number.POSITIVE_INFINITY;
   for (const instance of instances) {
     if (!mayTake(instance)) continue;
@@ -46,7 +52,7 @@ export function nextByShare(
   return best;
 }
 
-function isBefore(one: Instance, other: Instance): boolean {
+function isBefore(one: Sharing, other: Sharing): boolean {
   const by = one.share.priority - other.share.priority;
   return by < 0 || (by === 0 && one.credit + one.share.weight > other.credit + other.share.weight);
 }
@@ -56,7 +62,7 @@ function isBefore(one: Instance, other: Instance): boolean {
  * instance that other calls must not use, because it has another contract, would later get many
  * calls in a row.
  */
-export function spendCredit(instances: readonly Instance[], chosen: Instance, now: number): void {
+export function spendCredit(instances: readonly Sharing[], chosen: Sharing, now: number): void {
   const unfitness = chosen.unfitness(now);
   const { priority } = chosen.share;
   let total = 0;

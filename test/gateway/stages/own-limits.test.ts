@@ -87,7 +87,7 @@ t.test("the timeout of the client shortens it, and the call time is the maximum"
   }
 });
 
-t.test("a shorter call time than that of the gateway ends the call with 504", async (t) => {
+t.test("a call time that is shorter than the setting of the gateway ends the call with 504", async (t) => {
   const never = (): Promise<Buffer> => new Promise(() => {});
   const { url } = await deployRaw(t, { one: never }, { callTime: toDuration(50) });
   t.equal((await post(`${url}/one`)).status, 504);
