@@ -69,8 +69,8 @@ interface Weighted {
 }
 
 /**
- * The share of each place of a service, by its key. Instances of one weight share the calls equally,
- * place by place. Where the weights differ, the places of an instance share its weight.
+ * The share of each place of a service, by its key. Instances of one weight share the calls
+ * equally, place by place. Where the weights differ, the places of an instance share its weight.
  */
 export function sharesOf(instances: readonly Weighted[], names: Names): Map<string, Share> {
   const isWeighted = new Set(instances.map(({ weight }) => weight)).size > 1;

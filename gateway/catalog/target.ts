@@ -217,8 +217,8 @@ export class Target {
 }
 
 /**
- * A codec that refuses to write messages that are too large for JSON. Where the limit of the service
- * is lower, its channel has refused them.
+ * A codec that refuses to write messages that are too large for JSON. Where the limit of the
+ * service is lower, its channel has refused them.
  */
 function limited(codec: MessageCodec, maxMessage: number): MessageCodec {
   if (maxMessage <= MAX_JSON_MESSAGE) return codec;
