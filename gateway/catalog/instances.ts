@@ -3,7 +3,9 @@
  * routes made from the contracts.
  */
 import { isDeepStrictEqual } from "node:util";
+import { parseGrpcTarget } from "../../src/address/address.js";
 import type { ResolvedNames } from "../../src/address/resolved-names.js";
+import { isPrivate } from "../../src/address/srv.js";
 import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
@@ -230,6 +232,8 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
+    if (options.assertion && !isPrivate(parseGrpcTarget(address)))
+      throw new Error("caller assertions are sent over TLS, to a loopback address or a unix socket only");
     const health =
       options === NO_OPTIONS ? undefined : new HealthCheck((isServing) => this.#onHealth(link, id, isServing));
     const verifyBoth = async (connection: Channel): Promise<boolean> => {

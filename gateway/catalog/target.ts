@@ -19,7 +19,7 @@ import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 /**
  * How a service learns who calls. The authority gets the bearer token. A registered service gets a
  * caller assertion. An external service gets the names of the account and the namespace if its
- * configuration asks for them, and otherwise nothing.
+ * configuration asks for them, and otherwise nothing. Its options may ask for an assertion too.
  */
 export type IdentityForm = "token" | "context" | "names" | "none";
 
@@ -105,6 +105,8 @@ export class Target {
   readonly identity: IdentityForm;
   readonly metadata: PassedMetadata;
   readonly options: ServiceOptions;
+  /** Whether it gets the caller assertion. */
+  readonly sendsAssertion: boolean;
   /** How long a unary call may take, in milliseconds, if an administrator has set it. */
   readonly callTime: number | undefined;
   #input: DescMessage | undefined;
@@ -121,6 +123,7 @@ export class Target {
     this.identity = identity;
     this.metadata = metadata;
     this.options = options;
+    this.sendsAssertion = identity === "context" || options.assertion;
     this.callTime = options.callTime && durationMs(options.callTime);
   }
 

@@ -205,7 +205,7 @@ export function startOf(
     metadata: metadataOf(admitted, admission, options),
     deadlineMonotonicMs: deadline,
     admission,
-    context: target.identity === "context" ? options.guard.assertionOf(admission) : undefined,
+    context: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }

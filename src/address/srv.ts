@@ -51,6 +51,17 @@ export function parseServiceTarget(text: string): ServiceTarget {
   return tls ? { srv, tls } : { srv };
 }
 
+/**
+ * Whether others on the network can neither read nor change what is sent to a target: it has TLS, or
+ * is on this computer.
+ */
+export function isPrivate(target: ServiceTarget): boolean {
+  if ("path" in target || target.tls) return true;
+  return "host" in target && LOOPBACK.test(target.host);
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
+
 /** Whether a target is an SRV name. */
 export function isSrvName(text: string): boolean {
   return text.startsWith(PLAIN) || text.startsWith(TLS);

@@ -1,7 +1,7 @@
 /** The services that join by configuration: the member `services` of the configuration file. */
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseServiceTarget, type ServiceTarget } from "../address/srv.js";
+import { formatServiceTarget, isPrivate, parseServiceTarget, type ServiceTarget } from "../address/srv.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import type { ServiceOptions } from "../gen/portico/registry/v1/service_options.js";
 import {
@@ -71,7 +71,19 @@ export function parseExternalService(entry: unknown, folder: string): ExternalSe
   const options = optionsOf({ ...members, ...prefixOf(bindings) }, folder);
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
-  return { name, targets: targets.map(parseTarget), descriptors: file, options };
+  const service = { name, targets: targets.map(parseTarget), descriptors: file, options };
+  checkAssertion(service);
+  return service;
+}
+
+/** @throws {SyntaxError} if a caller assertion would be sent in plain text over a network */
+export function checkAssertion({ targets, options }: Pick<ExternalService, "targets" | "options">): void {
+  const plain = targets.find(({ target }) => !isPrivate(target))?.target;
+  if (!options.assertion || plain === undefined) return;
+  const shown = formatServiceTarget(plain);
+  throw new SyntaxError(
+    `assertion is sent over TLS, to a loopback address or a unix socket only, not to ${shown}: use grpcs:// or dns+srvs://`,
+  );
 }
 
 /** `"127.0.0.1:9000"` or `{"address": "127.0.0.1:9000", "weight": 5}`. @throws {Error} */

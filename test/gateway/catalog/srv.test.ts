@@ -108,3 +108,16 @@ for (const text of [
     t.throws(() => parseServiceTarget(text), { name: "SyntaxError", message: /must be dns\+srv/ });
   });
 }
+
+t.test("a server to which a caller assertion would be sent in plain text gets no call", async (t) => {
+  const { calls, ports } = await servers(t, 1);
+  const find = lookupBoth(await dnsServer(t, new Map()), async () => ["127.0.0.1"]);
+  const descriptors = Buffer.from(rawService({}).descriptors);
+  const targets = [{ target: { host: "raw.test", port: ports[0] as number }, weight: 1 }];
+  const options = ServiceOptions.fromPartial({ assertion: true });
+  const external = [{ name: "raw", targets, descriptors, options }];
+  const deployment = await deploy(t.testdir(), { external, lookup: find });
+  t.teardown(() => deployment.close());
+  t.equal((await fetch(`http://127.0.0.1:${deployment.gateway.address.port}/raw/one`)).status, 503);
+  t.equal(calls[0], 0);
+});
