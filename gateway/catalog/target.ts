@@ -4,17 +4,20 @@
  * a target for each contract.
  */
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
+import type { Metadata } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
 import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import { type MessageCodec, TooLargeError } from "../../src/json/codec.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
-import type { Channel } from "../../src/rpc/channel.js";
+import type { Channel, Status } from "../../src/rpc/channel.js";
 import { durationMs } from "../../src/time.js";
 import { writeDetail } from "../http/error-object.js";
+import { toCallError } from "../http/errors.js";
 import { type CatalogContract, MAX_JSON_MESSAGE } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
+import type { ServiceStatuses } from "./service-statuses.js";
 
 /**
  * How a service learns who calls. The authority gets the bearer token. A registered service gets a
@@ -30,6 +33,8 @@ export interface TargetSettings {
   readonly metadata?: PassedMetadata;
   /** What an administrator has set for the service; default nothing. */
   readonly options?: ServiceOptions;
+  /** The HTTP statuses that the options set; default none. */
+  readonly statuses?: ServiceStatuses | undefined;
 }
 
 /** The options of a service for which none are set. */
@@ -109,6 +114,8 @@ export class Target {
   readonly sendsAssertion: boolean;
   /** How long a unary call may take, in milliseconds, if an administrator has set it. */
   readonly callTime: number | undefined;
+  /** Undefined if the options set no HTTP status. */
+  readonly statuses: ServiceStatuses | undefined;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
   #request: MessageCodec | undefined;
@@ -118,11 +125,12 @@ export class Target {
     readonly endpoint: Endpoint,
     readonly channel: Channel,
     readonly contract: CatalogContract,
-    { identity, metadata = NO_PASSED_METADATA, options = NO_OPTIONS }: TargetSettings,
+    { identity, metadata = NO_PASSED_METADATA, options = NO_OPTIONS, statuses }: TargetSettings,
   ) {
     this.identity = identity;
     this.metadata = metadata;
     this.options = options;
+    this.statuses = statuses;
     this.sendsAssertion = identity === "context" || options.assertion;
     this.callTime = options.callTime && durationMs(options.callTime);
   }
@@ -206,6 +214,17 @@ export class Target {
       return true;
     };
     return this.completeAtOnce(write) ? undefined : this.complete(write, deadlineMonotonicMs).then(() => {});
+  }
+
+  /**
+   * The error of a failed call.
+   * @param headers the service's metadata before its first message
+   */
+  toCallError(status: Status, headers: Metadata): ReturnType<typeof toCallError> {
+    const { statuses, options, endpoint } = this;
+    if (statuses === undefined && !options.showUnknown) return toCallError(endpoint.service, status);
+    const httpStatus = statuses?.of(status.code, headers, status.trailers);
+    return toCallError(endpoint.service, status, { httpStatus, showUnknown: options.showUnknown });
   }
 
   get request(): MessageCodec {

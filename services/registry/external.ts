@@ -19,9 +19,11 @@ import { type FollowAttempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Channel } from "../../src/rpc/channel.js";
+import { applyHttpRules } from "./apply-http-rules.js";
 import { checkServiceName } from "./check-instance.js";
 import { type CheckedContract, grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
 import type { Directory } from "./directory.js";
+import { HttpRulesError, readHttpRules } from "./http-rules.js";
 import { type ReflectedContract, reflect } from "./reflection-client.js";
 
 /** The maximum time of one reading, in milliseconds. */
@@ -170,15 +172,19 @@ async function followTarget(
   let trouble: string | undefined;
   const pauses = new Pauses(typeof service.descriptors === "string" ? service.descriptors : undefined, signal);
   signal.addEventListener("abort", () => held?.leave());
+  const rules = readHttpRules(service.options.httpRules);
+  rules.catch(() => {}); // Reported by each attempt.
   const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
       const contract = await read(service, target, { connect, lookup }, signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
-        const instance = instanceOf(service, { address, weight }, contract);
+        const httpRules = await rules;
+        const { descriptors, problems } = applyHttpRules(contract, httpRules);
+        const instance = instanceOf(service, { address, weight }, { ...contract, descriptors }, httpRules.json);
         const read = await directory.read(instance);
         if (signal.aborted) return;
-        const leave = await joined(directory, instance, read);
+        const leave = await joined(directory, instance, { contract: read, problems });
         if (signal.aborted) return leave();
         held = { contract, leave };
       }
@@ -208,9 +214,13 @@ async function followTarget(
 /** The error of an instance that could not join although its contract could be read. */
 class JoinError extends Error {}
 
-async function joined(directory: Directory, instance: Instance, contract: CheckedContract): Promise<() => void> {
+async function joined(
+  directory: Directory,
+  instance: Instance,
+  checked: { readonly contract: CheckedContract; readonly problems: readonly string[] },
+): Promise<() => void> {
   try {
-    return await directory.claimAndJoin(instance, { local: false, contract });
+    return await directory.claimAndJoin(instance, { local: false, ...checked });
   } catch (error) {
     throw new JoinError((error as Error).message, { cause: error });
   }
@@ -291,6 +301,7 @@ function instanceOf(
   { name, descriptors: given, options }: ExternalService,
   { address, weight }: { readonly address: string; readonly weight: number },
   { descriptors, grpcServices }: ReflectedContract,
+  httpRules: string,
 ): Instance {
   return Instance.fromPartial({
     service: name,
@@ -302,7 +313,7 @@ function instanceOf(
     bindingPrefix: options.bindingPrefix,
     metadata: options.metadata,
     reflected: given === undefined,
-    options,
+    options: { ...options, httpRules },
     weight,
   });
 }
@@ -310,6 +321,7 @@ function instanceOf(
 /** The reason of the failure and what to do, for the operator. */
 function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
+  if (error instanceof HttpRulesError) return message;
   // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (typeof descriptors === "string") return `${descriptors}: ${message}; correct the file`;

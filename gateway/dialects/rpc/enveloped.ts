@@ -48,6 +48,7 @@ export class Enveloped implements Dialect {
   readonly name: string;
   readonly roots = NO_ROOTS;
   readonly writesDetails = false;
+  readonly usesServiceStatus = false;
   readonly contentType: string;
   readonly isBinary: boolean;
   readonly #options: EnvelopedOptions;
