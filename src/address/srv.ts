@@ -52,8 +52,8 @@ export function parseServiceTarget(text: string): ServiceTarget {
 }
 
 /**
- * Whether others on the network can neither read nor change what is sent to a target: it has TLS, or
- * is on this computer.
+ * Whether others on the network can neither read nor change what is sent to a target: it has TLS,
+ * or is on this computer.
  */
 export function isPrivate(target: ServiceTarget): boolean {
   if ("path" in target || target.tls) return true;
