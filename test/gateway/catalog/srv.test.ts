@@ -109,15 +109,25 @@ for (const text of [
   });
 }
 
-t.test("a server to which a caller assertion would be sent in plain text gets no call", async (t) => {
-  const { calls, ports } = await servers(t, 1);
-  const find = lookupBoth(await dnsServer(t, new Map()), async () => ["127.0.0.1"]);
-  const descriptors = Buffer.from(rawService({}).descriptors);
-  const targets = [{ target: { host: "raw.test", port: ports[0] as number }, weight: 1 }];
-  const options = ServiceOptions.fromPartial({ assertion: true });
-  const external = [{ name: "raw", targets, descriptors, options }];
-  const deployment = await deploy(t.testdir(), { external, lookup: find });
-  t.teardown(() => deployment.close());
-  t.equal((await fetch(`http://127.0.0.1:${deployment.gateway.address.port}/raw/one`)).status, 503);
-  t.equal(calls[0], 0);
-});
+for (const assertion of [false, true]) {
+  t.test(
+    `a server in plain text gets ${assertion ? "no call that would have an" : "calls without"} assertion`,
+    async (t) => {
+      const { calls, ports } = await servers(t, 1);
+      const lookup = async (): Promise<string[]> => ["127.0.0.1", "127.0.0.2"];
+      const descriptors = Buffer.from(rawService({}).descriptors);
+      const targets = [{ target: { host: "raw.test", port: ports[0] as number }, weight: 1 }];
+      const external = [{ name: "raw", targets, descriptors, options: ServiceOptions.fromPartial({ assertion }) }];
+      const deployment = await deploy(t.testdir(), { external, lookup });
+      t.teardown(() => deployment.close());
+      const { port } = deployment.gateway.address;
+      const call = async (): Promise<number> => (await fetch(`http://127.0.0.1:${port}/raw/one`)).status;
+      const isLeftOut = (): boolean =>
+        deployment.logged.some(({ msg }) => msg === "an address is left out: no channel leads to it");
+      if (assertion) await until(isLeftOut);
+      else await until(async () => (await call()) === 200);
+      t.equal(await call(), assertion ? 503 : 200);
+      t.equal((calls[0] as number) > 0, !assertion);
+    },
+  );
+}
