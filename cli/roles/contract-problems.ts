@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
-import { readOnce } from "../../services/registry/external.js";
+import { readOnce } from "../../services/registry/external-reading.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatGrpcTarget } from "../../src/address/address.js";

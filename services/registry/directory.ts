@@ -8,20 +8,13 @@
  * that falls too far behind is ended, and the watcher starts again.
  */
 import type { Logger } from "pino";
-import {
-  aborted,
-  alreadyExists,
-  Code,
-  failedPrecondition,
-  invalidArgument,
-  resourceExhausted,
-  StatusError,
-} from "../../src/errors.js";
+import { aborted, alreadyExists, Code, invalidArgument, resourceExhausted, StatusError } from "../../src/errors.js";
 import { type GrpcNames, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
 import type { InstanceEntry, JoinOptions } from "./entry.js";
+import { checkStore } from "./entry-store.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
@@ -94,6 +87,7 @@ export class Directory {
   async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
     const { grpcServices } = options.contract ?? this.#check(given, options.local);
     await this.#owners.claim(given.service, grpcServices, options.token);
+    options.signal?.throwIfAborted();
     return this.join(given, options);
   }
 
@@ -133,7 +127,7 @@ export class Directory {
       onDeregistered: options.onDeregistered ?? nothing,
     };
     this.#checkCapacity(entry);
-    this.#checkStore(entry);
+    checkStore(entry, this.#services.get(service) ?? []);
 
     const replaced = this.#entries.get(keyOf(instance));
     // Instances of this process and of the configuration take precedence over enrolled ones.
@@ -165,6 +159,15 @@ export class Directory {
   problemsOf(service: string): NameProblem[] {
     const entry = this.#services.get(service)?.at(-1);
     return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
+  }
+
+  /**
+   * The names that would not be served as the contract declares them if a service joined with it
+   * now. Names without an owner would become its own.
+   */
+  problemsWith(service: string, contract: CheckedContract, prefix: string): string[] {
+    const free = new Set(contract.grpcServices.filter((name) => this.#owners.ownerOf(name) === undefined));
+    return this.#names.problemsOf(service, contract, prefix, free).map(({ text }) => text);
   }
 
   /** Sends every instance, then each change, until the signal is aborted. */
@@ -252,27 +255,6 @@ export class Directory {
     if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
     if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
       throw full(`${MAX_INSTANCES_OF_SERVICE} instances of ${instance.service}`);
-    }
-  }
-
-  /** If instances had different stores, each would lack the data of the others. */
-  #checkStore({ instance, store }: InstanceEntry): void {
-    if (store === undefined) return;
-    const { service, id } = instance;
-    for (const other of this.#services.get(service) ?? []) {
-      if (other.instance.id === id || other.store === undefined || other.store.id === store.id) continue;
-      const [mine, theirs] = [store, other.store].map(({ name }) => name.slice(0, 200));
-      const isLocal = other.instance.joined === Joined.WITH_AUTHORITY;
-      const who = isLocal ? "the one in the authority's own process" : `one that runs (${other.instance.id})`;
-      const remedy = isLocal
-        ? `. On the authority's machine, name that store in PORTICO_SERVICE_STORE, or the authority's data folder in PORTICO_DATA; ` +
-          `or leave ${service} out of PORTICO_OWN_SERVICES there`
-        : "";
-      throw failedPrecondition(
-        `this instance of ${service} keeps its data in ${mine}, and ${who} in ${theirs}: name one ` +
-          "store for both in PORTICO_SERVICE_STORE, which is a database where they run on several machines; or stop the other" +
-          remedy,
-      );
     }
   }
 

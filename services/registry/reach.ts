@@ -53,6 +53,12 @@ export class Reach {
     return reachable.filter(Boolean).length;
   }
 
+  /** How many of these configured targets accept a connection. */
+  async countTargets(targets: readonly GrpcTarget[]): Promise<number> {
+    const reachable = await Promise.all(targets.map((target) => this.#isReachable(formatGrpcTarget(target))));
+    return reachable.filter(Boolean).length;
+  }
+
   #isReachable(id: string): Promise<boolean> | true {
     const tried = this.#targets.get(id);
     if (tried === undefined) return true;

@@ -9,6 +9,7 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
 import type { State } from "./state.js";
@@ -214,11 +215,17 @@ const FOLD: Fold = {
   },
   servicePut: (state, { service }) => {
     if (service === undefined) return {};
-    const action = state.services.has(service.name) ? "service changed" : "service added";
+    const before = state.services.get(service.name);
     state.services.set(service.name, service);
-    return { record: [action, service.name] };
+    state.servicesRevision = state.revision;
+    if (before === undefined) return { record: ["service added", service.name] };
+    return { record: ["service changed", namesOf(service.name, changedParts(before, service))] };
   },
-  serviceDeleted: (state, { name }) => (state.services.delete(name) ? { record: ["service removed", name] } : {}),
+  serviceDeleted: (state, { name }) => {
+    if (!state.services.delete(name)) return {};
+    state.servicesRevision = state.revision;
+    return { record: ["service removed", name] };
+  },
 };
 
 /** Only the first names, because there may be a thousand. */
@@ -226,6 +233,21 @@ function namesOf(service: string, names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return `${service}: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
+
+/** The names of what differs, without the values: `targets`, `descriptors` and single options. */
+function changedParts(before: ConfiguredService, now: ConfiguredService): string[] {
+  const parts = (service: ConfiguredService): Record<string, unknown> => {
+    const { targets, descriptors, options } = service;
+    return { targets, descriptors: descriptors.toString("base64"), ...options };
+  };
+  const [old, after] = [parts(before), parts(now)];
+  const names = Object.keys({ ...old, ...after });
+  const changed = names.filter((name) => JSON.stringify(old[name], shown) !== JSON.stringify(after[name], shown));
+  return changed.length === 0 ? ["nothing"] : changed;
+}
+
+/** JSON has no 64-bit integers, which a duration is made of. */
+const shown = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}` : value);
 
 /** Removes enrolments of one name, and replaces the name's key, because their holders know it. */
 function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {

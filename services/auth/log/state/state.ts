@@ -71,6 +71,8 @@ export class State {
   readonly grpcNames: GrpcNames = new GrpcNames();
   /** The services that join without an enrolment, by name. */
   readonly services: MapEntries<string, ConfiguredService> = new Map();
+  /** The revision that last changed them since the state was loaded; 0 if none did. */
+  servicesRevision = 0;
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -86,6 +88,7 @@ export class State {
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.grpcNames = new GrpcNames(base.grpcNames);
     this.services = new DraftMap(base.services);
+    this.servicesRevision = base.servicesRevision;
     this.auditShares = new DraftMap(base.auditShares);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
