@@ -254,6 +254,10 @@ function createBaseListServicesRequest(): ListServicesRequest {
 }
 
 export const ListServicesRequest = {
+  encode(message: ListServicesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListServicesRequest {
     const reader = openMessage(input);
@@ -273,6 +277,10 @@ export const ListServicesRequest = {
   },
 };
 
+function createBaseListServicesResponse(): ListServicesResponse {
+  return { services: [], _unknownFields: undefined };
+}
+
 export const ListServicesResponse = {
   encode(message: ListServicesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.services) {
@@ -281,7 +289,36 @@ export const ListServicesResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListServicesResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListServicesResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.services.push(ServiceListing.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
+
+function createBaseServiceListing(): ServiceListing {
+  return { service: undefined, source: 0, reachable: 0, error: "", problems: [], endpoints: 0, _unknownFields: undefined };
+}
 
 export const ServiceListing = {
   encode(message: ServiceListing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -306,6 +343,71 @@ export const ServiceListing = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServiceListing {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServiceListing();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.service = ConfiguredService.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.source = reader.int32() as any;
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.reachable = reader.int32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.problems.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.endpoints = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBasePutServiceRequest(): PutServiceRequest {
@@ -313,6 +415,22 @@ function createBasePutServiceRequest(): PutServiceRequest {
 }
 
 export const PutServiceRequest = {
+  encode(message: PutServiceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== undefined) {
+      ConfiguredService.encode(message.service, writer.uint32(10).fork()).join();
+    }
+    if (message.dryRun !== false) {
+      writer.uint32(16).bool(message.dryRun);
+    }
+    if (message.create !== false) {
+      writer.uint32(24).bool(message.create);
+    }
+    if (message.keepDescriptors !== false) {
+      writer.uint32(32).bool(message.keepDescriptors);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): PutServiceRequest {
     const reader = openMessage(input);
@@ -385,6 +503,55 @@ export const PutServiceResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutServiceResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePutServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.endpoints.push(FoundEndpoint.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.problems.push(reader.string());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.verificationKey = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
   fromPartial<I extends Exact<DeepPartial<PutServiceResponse>, I>>(object: I): PutServiceResponse {
     const message = createBasePutServiceResponse();
     message.endpoints = object.endpoints?.map((e) => FoundEndpoint.fromPartial(e)) || [];
@@ -413,6 +580,47 @@ export const FoundEndpoint = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FoundEndpoint {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseFoundEndpoint();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.path = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.rest.push(reader.string());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
   fromPartial<I extends Exact<DeepPartial<FoundEndpoint>, I>>(object: I): FoundEndpoint {
     const message = createBaseFoundEndpoint();
     message.resource = object.resource ?? "";
@@ -427,6 +635,13 @@ function createBaseDeleteServiceRequest(): DeleteServiceRequest {
 }
 
 export const DeleteServiceRequest = {
+  encode(message: DeleteServiceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteServiceRequest {
     const reader = openMessage(input);
@@ -454,10 +669,31 @@ export const DeleteServiceRequest = {
   },
 };
 
+function createBaseDeleteServiceResponse(): DeleteServiceResponse {
+  return { _unknownFields: undefined };
+}
+
 export const DeleteServiceResponse = {
   encode(message: DeleteServiceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteServiceResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const ServicesService = {
@@ -466,9 +702,11 @@ export const ServicesService = {
     path: "/portico.registry.v1.Services/List" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ListServicesRequest): Buffer => ListServicesRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListServicesRequest => ListServicesRequest.decode(value),
     responseSerialize: (value: ListServicesResponse): Buffer =>
       ListServicesResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListServicesResponse => ListServicesResponse.decode(value),
   },
   /**
    * Adds a service, or replaces the service of this name in the log. When this responds, every authority follows it, and this
@@ -479,8 +717,10 @@ export const ServicesService = {
     path: "/portico.registry.v1.Services/Put" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: PutServiceRequest): Buffer => PutServiceRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): PutServiceRequest => PutServiceRequest.decode(value),
     responseSerialize: (value: PutServiceResponse): Buffer => PutServiceResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): PutServiceResponse => PutServiceResponse.decode(value),
   },
   /**
    * Removes a service from the log. When this responds, no authority follows it. gRPC names that belong to it stay its own. If
@@ -490,9 +730,11 @@ export const ServicesService = {
     path: "/portico.registry.v1.Services/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteServiceRequest): Buffer => DeleteServiceRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteServiceRequest => DeleteServiceRequest.decode(value),
     responseSerialize: (value: DeleteServiceResponse): Buffer =>
       DeleteServiceResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteServiceResponse => DeleteServiceResponse.decode(value),
   },
 } as const;
 
