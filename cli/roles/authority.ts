@@ -122,8 +122,8 @@ interface RegistryParts {
 }
 
 /**
- * Opens the registry. The registry follows the services of the log and of the configuration file. Resolves
- * when each of them was tried once, so that gateways find them at their first look.
+ * Opens the registry. The registry follows the services of the log and of the configuration file.
+ * Resolves when each of them was tried once, so that gateways find them at their first look.
  */
 export async function openRegistry(
   { authority, guard, transport, services, listening = [] }: RegistryParts,

@@ -31,7 +31,7 @@ import {
 import { printFound } from "./found.js";
 import { jsonOfOptions, optionsOfJson, shownOptions } from "./options-json.js";
 
-/** Flags besides those of the options. */
+/** Flags that are no options of the service. */
 interface CommonFlags {
   readonly config?: string;
   readonly descriptors?: string;
@@ -252,7 +252,10 @@ export const importServices = gatewayCommand<[flags: CommonFlags]>({
   },
 });
 
-/** The request for a service of the file. @throws {CommandError} if its descriptors cannot be read */
+/**
+ * The request for a service of the file.
+ * @throws {CommandError} if its descriptors cannot be read
+ */
 function requestOf({ name, targets, descriptors, options }: ExternalService) {
   const service = {
     name,

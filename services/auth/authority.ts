@@ -52,7 +52,7 @@ import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
-import { ServiceLog } from "./service-log.js";
+import { StoredServices } from "./stored-services.js";
 
 /** Options of `openAuthority`. */
 export interface AuthorityOptions {
@@ -114,7 +114,7 @@ export interface Authority {
   /** Which service each gRPC name belongs to. */
   readonly grpcNames: GrpcNameOwners;
   /** The services that join without an enrolment, by the log. */
-  readonly serviceLog: ServiceLog;
+  readonly serviceLog: StoredServices;
   /** How many authorities run on the store, including this one. */
   count(): number;
   /** Problems with the store or the clock that do not stop calls, in words for the operator. */
@@ -183,7 +183,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     firstStart,
     enrol: (name) => enrolLocally(journal, dataFolder, name),
     grpcNames: new GrpcNameOwners(journal),
-    serviceLog: new ServiceLog({ journal, changes }),
+    serviceLog: new StoredServices({ journal, changes }),
     announceStop: () => stopping.abort(),
     count: () => 1 + leaseRecords.others,
     errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),

@@ -1,6 +1,6 @@
 /**
- * The configured services of this authority: those of the log, which all authorities follow, and
- * those of its configuration file. If both have a service of one name, the log's is followed.
+ * The configured services of this authority: the services of the log, which all authorities follow,
+ * and of its configuration file. If both have a service of one name, the log's is followed.
  */
 import type { Logger } from "pino";
 import type { ExternalService } from "../../src/config/configured-services.js";

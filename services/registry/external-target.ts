@@ -52,72 +52,94 @@ export interface FollowedTarget {
  */
 export function followTarget(
   service: ExternalService,
-  { target, weight }: ExternalTarget,
-  { directory, connect, refresh, log }: ExternalOptions,
+  target: ExternalTarget,
+  options: ExternalOptions,
   known: ReflectedContract | undefined,
 ): FollowedTarget {
-  const address = formatGrpcTarget(target);
-  const about = { service: service.name, target: address };
-  const closing = new AbortController();
-  const { signal } = closing;
-  let onTried = (): void => {};
-  const tried = new Promise<void>((resolve) => {
-    onTried = resolve;
-  });
-  let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
-  let trouble: string | undefined;
-  const pauses = new Pauses(typeof service.descriptors === "string" ? service.descriptors : undefined, signal);
-  const join = async (contract: ReflectedContract): Promise<void> => {
-    const instance = instanceOf(service, { address, weight }, contract);
+  return new TargetFollower(service, target, options, known);
+}
+
+class TargetFollower implements FollowedTarget {
+  readonly #service: ExternalService;
+  readonly #target: ExternalTarget;
+  readonly #options: ExternalOptions;
+  readonly #pauses: Pauses;
+  readonly address: string;
+  readonly tried: Promise<void>;
+  readonly closing = new AbortController();
+  contract: ReflectedContract | undefined;
+  trouble: string | undefined;
+  leave = (): void => {};
+  #onTried = (): void => {};
+
+  constructor(
+    service: ExternalService,
+    target: ExternalTarget,
+    options: ExternalOptions,
+    known: ReflectedContract | undefined,
+  ) {
+    const { signal } = this.closing;
+    const file = typeof service.descriptors === "string" ? service.descriptors : undefined;
+    this.#service = service;
+    this.#target = target;
+    this.#options = options;
+    this.#pauses = new Pauses(file, signal);
+    this.address = formatGrpcTarget(target.target);
+    this.tried = new Promise<void>((resolve) => {
+      this.#onTried = resolve;
+    });
+    void follow({
+      source: this.address,
+      attempt: (attempt) => this.#readAgain(attempt, known),
+      onFailure: ({ error }) => this.#failed(error),
+      firstDelayMs: FIRST_RETRY,
+      maxDelayMs: options.refresh,
+      pause: (ms) => this.#pauses.wait(ms),
+      signal,
+    });
+  }
+
+  async #readAgain({ responded }: FollowAttempt, known: ReflectedContract | undefined): Promise<void> {
+    const { connect, refresh, log } = this.#options;
+    const { signal } = this.closing;
+    if (this.contract === undefined && known !== undefined) {
+      await this.#join(known);
+      this.#onTried();
+    }
+    while (!signal.aborted) {
+      const contract = await read(this.#service, () => connect(this.#target.target, this.#service.options), signal);
+      if (signal.aborted) return;
+      if (this.contract === undefined || !isSame(this.contract, contract)) await this.#join(contract);
+      if (signal.aborted) return;
+      const about = { service: this.#service.name, target: this.address };
+      if (this.trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
+      this.trouble = undefined;
+      responded();
+      this.#onTried();
+      await this.#pauses.wait(refresh);
+    }
+  }
+
+  async #join(contract: ReflectedContract): Promise<void> {
+    const { directory } = this.#options;
+    const { signal } = this.closing;
+    const instance = instanceOf(this.#service, { address: this.address, weight: this.#target.weight }, contract);
     const checked = await directory.read(instance);
     if (signal.aborted) return;
     const leave = await joined(directory, instance, checked, signal);
     if (signal.aborted) return leave();
-    held = { contract, leave };
-  };
-  const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
-    if (held === undefined && known !== undefined) {
-      await join(known);
-      onTried();
-    }
-    while (!signal.aborted) {
-      const contract = await read(service, () => connect(target, service.options), signal);
-      if (signal.aborted) return;
-      if (held === undefined || !isSame(held.contract, contract)) await join(contract);
-      if (signal.aborted) return;
-      if (trouble !== undefined) log.info(about, "the contract of a configured service can be read again");
-      trouble = undefined;
-      responded();
-      onTried();
-      await pauses.wait(refresh);
-    }
-  };
-  void follow({
-    source: address,
-    attempt: readAgain,
-    onFailure({ error }) {
-      const reason = explain(service, address, error);
-      if (reason !== trouble) log.warn({ ...about, reason }, "the contract of a configured service cannot be read");
-      trouble = reason;
-      onTried();
-    },
-    firstDelayMs: FIRST_RETRY,
-    maxDelayMs: refresh,
-    pause: (ms) => pauses.wait(ms),
-    signal,
-  });
-  return {
-    address,
-    tried,
-    closing,
-    leave: () => held?.leave(),
-    get contract() {
-      return held?.contract;
-    },
-    get trouble() {
-      return trouble;
-    },
-  };
+    this.contract = contract;
+    this.leave = leave;
+  }
+
+  #failed(error: Error): void {
+    const about = { service: this.#service.name, target: this.address };
+    const reason = explain(this.#service, this.address, error);
+    if (reason !== this.trouble)
+      this.#options.log.warn({ ...about, reason }, "the contract of a configured service cannot be read");
+    this.trouble = reason;
+    this.#onTried();
+  }
 }
 
 async function joined(

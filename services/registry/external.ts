@@ -1,8 +1,8 @@
 /**
- * External services, which join by the configuration. They know nothing of the registry, so the
+ * External services, which join without an enrolment. They know nothing of the registry, so the
  * registry reads their contracts regularly. Each target is an instance from the first successful
- * reading of its contract until its service is removed, or the registry closes. If a target goes away, its endpoints stay, so that callers get UNAVAILABLE and not
- * NOT_FOUND.
+ * reading of its contract until its service is removed, or the registry closes. If a target goes
+ * away, its endpoints stay, so that callers get UNAVAILABLE and not NOT_FOUND.
  */
 import { createHash } from "node:crypto";
 import { formatGrpcTarget } from "../../src/address/address.js";
@@ -136,7 +136,7 @@ class FollowedService {
   /** Ends the instances, except those that others have replaced. */
   readonly stop = (): void => {
     this.#retire();
-    for (const { leave } of this.#targets) leave();
+    for (const target of this.#targets) target.leave();
   };
 }
 

@@ -1,5 +1,5 @@
-// `portico services add` and `remove` with `--config` change the services in the configuration file,
-// and nothing else in it.
+// `portico services add` and `remove` with `--config` change the services in the configuration
+// file, and nothing else in it.
 import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";

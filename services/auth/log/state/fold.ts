@@ -216,16 +216,12 @@ const FOLD: Fold = {
   servicePut: (state, { service }) => {
     if (service === undefined) return {};
     const before = state.services.get(service.name);
-    state.services.set(service.name, service);
-    state.servicesRevision = state.revision;
+    state.services.put(service, state.revision);
     if (before === undefined) return { record: ["service added", service.name] };
     return { record: ["service changed", namesOf(service.name, changedParts(before, service))] };
   },
-  serviceDeleted: (state, { name }) => {
-    if (!state.services.delete(name)) return {};
-    state.servicesRevision = state.revision;
-    return { record: ["service removed", name] };
-  },
+  serviceDeleted: (state, { name }) =>
+    state.services.delete(name, state.revision) ? { record: ["service removed", name] } : {},
 };
 
 /** Only the first names, because there may be a thousand. */

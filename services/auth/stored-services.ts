@@ -15,7 +15,7 @@ const MAX_OTHERS = 2 * 1024 ** 2;
 const NONE = Buffer.alloc(0);
 
 /** The services that join without an enrolment, by the log. */
-export class ServiceLog implements StateListener {
+export class StoredServices implements StateListener {
   readonly #journal: Journal;
   readonly #changes: Changes;
   readonly #listeners = new Set<() => void>();
@@ -72,11 +72,11 @@ export class ServiceLog implements StateListener {
   }
 
   changed(): void {
-    if (this.#journal.state.servicesRevision !== this.#revision) this.replaced();
+    if (this.#journal.state.services.revision !== this.#revision) this.replaced();
   }
 
   replaced(): void {
-    this.#revision = this.#journal.state.servicesRevision;
+    this.#revision = this.#journal.state.services.revision;
     for (const listener of this.#listeners) listener();
   }
 }
