@@ -79,7 +79,7 @@ export class RegisteredInstances {
 
   async #follow(channel: Channel): Promise<void> {
     const watch = stream(channel, RegistryService.watch, { admission: SYSTEM, signal: this.#closing.signal });
-    watch.send({});
+    watch.send({ confirmed: 0n });
     watch.end();
     for await (const { joined, left } of watch.responses) {
       for (const { service, id } of left) this.#ids.get(service)?.delete(id);

@@ -22,7 +22,7 @@ export async function printFound(
   if (output !== undefined) return;
   if (endpoints.length > 0) await printList(io, undefined, endpoints, COLUMNS);
   if (verificationKey !== "") io.stdout.write(`Key that verifies its assertions: ${verificationKey}\n`);
-  for (const problem of problems) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(problem)}\n`);
+  for (const problem of problems) io.stderr.write(`${name}: ${visibleLines(problem)}\n`);
   if (error !== "") {
     const later = "Once it can be, portico services list tells what is not served";
     io.stderr.write(`The contract of ${name} cannot be read now: ${visibleLines(error)}. ${later}\n`);

@@ -216,7 +216,7 @@ export const listServices = gatewayCommand({
     for (const { service, error, problems } of listed) {
       const { name } = service;
       if (error !== "") io.stderr.write(`The contract of ${name} cannot be read now: ${visibleLines(error)}\n`);
-      for (const problem of problems) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(problem)}\n`);
+      for (const problem of problems) io.stderr.write(`${name}: ${visibleLines(problem)}\n`);
     }
   },
 });
@@ -240,8 +240,7 @@ export const importServices = gatewayCommand<[flags: CommonFlags]>({
         if (!dryRun) removeFromFile(file, name);
         io.stdout.write(`${name}: ${dryRun ? "can be moved" : "moved to the log"}\n`);
         if (error !== "") io.stderr.write(`The contract of ${name} cannot be read now: ${visibleLines(error)}\n`);
-        for (const problem of problems)
-          io.stderr.write(`Not served as ${name} declares it: ${visibleLines(problem)}\n`);
+        for (const problem of problems) io.stderr.write(`${name}: ${visibleLines(problem)}\n`);
       } catch (error) {
         if (!(error instanceof CommandError) || error.exit !== EXIT.failed) throw error;
         failed.push(name);

@@ -23,6 +23,7 @@ import {
   type RegisterRequest,
   type RegisterResponse,
   RegistryService,
+  type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
 import { ServiceSource } from "../../src/gen/portico/registry/v1/services.js";
@@ -130,7 +131,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       parts: [
         part(RegistryService, {
           register: (requests, context) => register(directory, requests, context),
-          watch: (_request, context) => watch(directory, context),
+          watch: (requests, context) => watch(directory, requests, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
           list: (_request, context) => list({ directory, reach, configured }, context, visibleTo(context)),
           describe,
@@ -188,9 +189,13 @@ async function list(
   return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)), unread };
 }
 
-function watch(directory: Directory, context: BuiltInContext): AsyncGenerator<WatchResponse, void, undefined> {
+function watch(
+  directory: Directory,
+  requests: AsyncIterable<WatchRequest>,
+  context: BuiltInContext,
+): AsyncGenerator<WatchResponse, void, undefined> {
   checkGateway(context);
-  return directory.watch(context.signal);
+  return directory.watch(context.signal, requests);
 }
 
 /** Keeps an instance registered for as long as the stream is open. */

@@ -32,6 +32,8 @@ import type { ServiceLog } from "./service-log.js";
 
 /** Maximum time for reading a contract, and for following a changed service, in milliseconds. */
 const READ_MS = 2_000;
+/** Maximum time for gateways to apply a change, in milliseconds. */
+const CONFIRM_MS = 2_000;
 /** Maximum number of calls of `Put` at once: each may have a megabyte of descriptors. */
 const MAX_PUTS = 16;
 /** Services whose targets are connected to at once, for a list. */
@@ -75,6 +77,7 @@ export function services(options: ServicesOptions): ServicePart {
         throw notFound(`The log has no service ${name}. It is ${file}`);
       }
       await serviceLog.delete(context, name);
+      await applied(options, name);
       return {};
     },
   });
@@ -122,7 +125,7 @@ async function put(
   { service: given, dryRun, create, keepDescriptors }: PutServiceRequest,
   context: BuiltInContext,
 ): Promise<PutServiceResponse> {
-  const { serviceLog, configured, isOwn } = options;
+  const { serviceLog, isOwn } = options;
   if (given === undefined) throw invalidArgument("service: must be given");
   const before = serviceLog.services.get(given.name);
   if (create && before !== undefined) throw alreadyExists(`The log has a service ${given.name} already`);
@@ -134,8 +137,21 @@ async function put(
   const found = await find(service, options);
   if (dryRun) return found;
   await serviceLog.put(context, given, { create, keepDescriptors });
-  await Promise.race([configured.external.changed(service.name), sleep(READ_MS, undefined, { ref: false })]);
-  return found;
+  const late = await applied(options, service.name);
+  return { ...found, problems: [...found.problems, ...late] };
+}
+
+/**
+ * Waits until this authority follows the service as it is now, and its gateways know it.
+ * @returns what has not happened in time
+ */
+async function applied({ configured, directory }: ServicesOptions, name: string): Promise<string[]> {
+  await Promise.race([configured.external.changed(name), sleep(READ_MS, undefined, { ref: false })]);
+  const late = await directory.confirmed(name, CONFIRM_MS);
+  if (late === 0) return [];
+  return [
+    `${late} of the gateways that follow this authority ${late === 1 ? "has" : "have"} not applied the change yet`,
+  ];
 }
 
 function isOfThisProcess(directory: Directory, target: GrpcTarget): boolean {

@@ -717,13 +717,15 @@ export interface Endpoints {
   /** Lists them with their options, and where each was named. */
   "registry/Services/List": { readonly request: Empty; readonly response: ListServicesResponse };
   /**
-   * Adds a service, or replaces the service of this name in the log. When this responds, every authority follows it, and this
-   * one has tried to read its contract, for two seconds at most. What was found is in the response. Callers of a service that
-   * was there before see no gap. A contract that cannot be served is refused with INVALID_ARGUMENT, and nothing is added.
+   * Adds a service, or replaces the service of this name in the log. When this responds, every authority follows it, this one
+   * has tried to read its contract, for two seconds at most, and the gateways that follow this one have applied it; a gateway
+   * that has not within two seconds is among the problems. Callers of a service that was there before see no gap. A contract
+   * that cannot be served is refused with INVALID_ARGUMENT, and nothing is added.
    */
   "registry/Services/Put": { readonly request: PutServiceRequest; readonly response: PutServiceResponse };
   /**
-   * Removes a service from the log. When this responds, no authority follows it. gRPC names that belong to it stay its own. If
+   * Removes a service from the log. When this responds, no authority follows it, and the gateways
+   * that follow this one have two seconds at most to apply it. gRPC names that belong to it stay its own. If
    * the configuration file of an authority has a service of this name, that authority follows the one in the file from then on.
    */
   "registry/Services/Delete": { readonly request: DeleteServiceRequest; readonly response: Empty };

@@ -4,7 +4,7 @@
  * decides is compared with the acknowledged changes.
  */
 
-import { Code } from "../../../src/errors.js";
+import { Code, type StatusError } from "../../../src/errors.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { SimulatedAuthority, type SimulatedStream, type SimulationOptions } from "./simulated-authority.js";
@@ -89,12 +89,16 @@ class World {
     const began = (): void => {
       committed = this.time.now;
     };
-    void authority.change(began).then((revision) => {
+    const acknowledged = (revision: number): void => {
       if (!authority.up) return;
       this.changes++;
       this.times.push(this.time.now - committed);
       this.acknowledged = Math.max(this.acknowledged, revision);
       this.check();
+    };
+    // A change that waits too long for a store that stalls is refused.
+    authority.change(began).then(acknowledged, (error) => {
+      if ((error as StatusError).code !== Code.UNAVAILABLE) throw error;
     });
   }
 

@@ -11,7 +11,11 @@ import type { GrpcTarget } from "../../../src/address/address.js";
 import type { ExternalService, ExternalTarget } from "../../../src/config/configured-services.js";
 import { noServiceOptions } from "../../../src/config/service-options.js";
 import { Code } from "../../../src/errors.js";
-import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import {
+  RegistryService,
+  type WatchRequest,
+  type WatchResponse,
+} from "../../../src/gen/portico/registry/v1/registry.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { ownersInMemory } from "../../support/name-owners.js";
@@ -66,7 +70,7 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   const external = new ExternalServices({ directory, connect, refresh, log });
   external.set(services);
   const closing = new AbortController();
-  const watch = directory.watch(closing.signal);
+  const watch = directory.watch(closing.signal, never());
   t.teardown(() => {
     external.close();
     closing.abort();
@@ -99,6 +103,7 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   };
 }
 
+async function* never(): AsyncGenerator<WatchRequest> {}
 const options = noServiceOptions();
 const target = (port: number): ExternalTarget => ({ target: { host: "127.0.0.1", port }, weight: 1 });
 

@@ -143,7 +143,7 @@ t.test("only administrators of the namespace default may call", async (t) => {
 function changesOf(t: Test, { inProcess }: Mesh, service: string): string[] {
   const seen: string[] = [];
   const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
-  call.send({});
+  call.send({ confirmed: 0n });
   call.end();
   t.teardown(() => call.cancel());
   const take = ({ joined, left }: WatchResponse): void => {
