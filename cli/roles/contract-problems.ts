@@ -3,8 +3,10 @@
  * For that it reads the contract once.
  */
 import { existsSync, readFileSync } from "node:fs";
+import { applyHttpRules } from "../../services/registry/apply-http-rules.js";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { readOnce } from "../../services/registry/external-reading.js";
+import { readHttpRules } from "../../services/registry/http-rules.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatGrpcTarget } from "../../src/address/address.js";
@@ -29,12 +31,17 @@ export class UnreadContractError extends Error {}
  */
 export async function problemsIn(service: ExternalService, config: Config): Promise<readonly string[]> {
   const { descriptors: given, name, targets, options } = service;
+  const rules = await readHttpRules(options.httpRules).catch((error: Error) => {
+    throw new CommandError(`Nothing was added: ${error.message}`, EXIT.usage);
+  });
   const file = typeof given === "string" ? given : undefined;
   if (file !== undefined && !existsSync(file)) return [];
   const reflected = file === undefined ? await reflect(service, config) : undefined;
   try {
-    const { descriptors, grpcServices } = reflected ?? inFile(file as string);
-    return problemsOf(readContract(name, descriptors, grpcServices), options.bindingPrefix);
+    const contract = reflected ?? inFile(file as string);
+    const { descriptors, problems } = applyHttpRules(contract, rules);
+    const checked = readContract(name, descriptors, contract.grpcServices);
+    return [...problems, ...problemsOf(checked, options.bindingPrefix)];
   } catch (error) {
     const source = file ?? targets.map(({ target }) => formatGrpcTarget(target)).join(", ");
     throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);

@@ -18,7 +18,10 @@ import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
-  Partial<Pick<Instance, "reflected">>;
+  Partial<Pick<Instance, "reflected">> & {
+    /** `ServiceOptions.http_rules` of the instance. */
+    readonly httpRules?: string;
+  };
 
 /** The contract of instances of one service whose messages have the same meaning. */
 export class CatalogContract {

@@ -14,6 +14,7 @@ import type { Channel, Verify } from "../../src/rpc/channel.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
+import { type ServiceStatuses, statusesOf } from "./service-statuses.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
 
 export interface InstanceConnectOptions {
@@ -116,6 +117,7 @@ export class ServiceInstances {
   readonly #instances = new Map<string, KnownInstance>();
   /** By ID and place. The balancer closes their channels. */
   #links: ReadonlyMap<string, Link> = new Map();
+  #statuses: ServiceStatuses | undefined;
 
   constructor(options: InstancesOptions) {
     this.#options = options;
@@ -240,7 +242,8 @@ export class ServiceInstances {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
-      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices] };
+      const httpRules = this.#instances.get(id)?.options.httpRules ?? "";
+      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices], httpRules };
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
@@ -276,6 +279,7 @@ export class ServiceInstances {
     const identity = commonIdentityForm(instances);
     const metadata = new PassedMetadata(commonMetadata(instances));
     const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
+    const statuses = this.#statusesOf(serviceOptions);
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
       const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
       return { id, contracts: own.length === 0 ? [contract] : own };
@@ -287,7 +291,7 @@ export class ServiceInstances {
         const prefix = instances.at(-1)?.bindingPrefix;
         const problems = routes.set(
           service,
-          targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions }),
+          targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions, statuses }),
           prefix,
         );
         for (const problem of problems)
@@ -300,7 +304,22 @@ export class ServiceInstances {
     }
     routes.delete(service);
   }
+
+  /** The object as before, if the options set the same statuses: it reports one error only. */
+  #statusesOf(options: ServiceOptions): ServiceStatuses | undefined {
+    const { service, log } = this.#options;
+    const name = options.statusMetadata;
+    const now = statusesOf(options, (value) => {
+      const about = { service, name, value: value.slice(0, MAX_SHOWN) };
+      log.warn(about, "a service's HTTP status is ignored: it must be a number from 200 to 599");
+    });
+    if (!isDeepStrictEqual(now?.options, this.#statuses?.options)) this.#statuses = now;
+    return this.#statuses;
+  }
 }
+
+/** The maximum length of a value in the log. */
+const MAX_SHOWN = 40;
 
 function hostNamesOf({ addresses }: KnownInstance): string[] {
   return [...addresses].flatMap((address) => hostNameOf(address) ?? []);

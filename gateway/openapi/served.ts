@@ -13,7 +13,7 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { nearest } from "../../src/contract/nearest.js";
+import { didYouMean } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
@@ -96,7 +96,7 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], { types }: Target): Promise<string> {
+  #compiled(service: string, shown: readonly Target[], { types, statuses }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
@@ -104,7 +104,7 @@ export class ServedDocuments implements BuiltInRoutes {
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
     const [server, omitZeros] = [this.#server, this.#omitZeros];
-    const document = inTurns(openApiSteps({ service, endpoints, types, bindings, server, omitZeros }));
+    const document = inTurns(openApiSteps({ service, endpoints, types, bindings, statuses, server, omitZeros }));
     this.#cache.set(key, { targets, document });
     document.catch(() => this.#cache.delete(key));
     return document;
@@ -132,11 +132,10 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   #notFound(service: string, viewer: Admission): HttpError {
-    const meant = nearest(
+    const hint = didYouMean(
       service,
       this.#visibleServices(viewer).map(([name]) => name),
     );
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     return new HttpError(404, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen${hint}`);
   }
 }

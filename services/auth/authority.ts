@@ -103,7 +103,7 @@ export interface Authority {
   readonly service: Service;
   /** Identifies the installation. */
   readonly installationId: string;
-  /** The administrator's password, if this start created it. */
+  /** The administrator's first password, if no start has shown it. */
   readonly firstStart: FirstStart | undefined;
   /**
    * Ensures that `enrolment/<name>` in the data folder holds a valid enrolment token. Returns it.
@@ -135,7 +135,6 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
-  const installation = readInstallation(dataFolder);
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
@@ -143,7 +142,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
-  const firstStart = await setUp(options, { journal, passwords, installation });
+  const firstStart = await setUp(options, { journal, passwords, installation: readInstallation(dataFolder) });
   const changes = new Changes({ journal, leases });
   const failedLogins = new FailedLogins({ journal, log });
   const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });

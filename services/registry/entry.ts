@@ -18,12 +18,15 @@ export interface JoinOptions {
   readonly contract?: CheckedContract | undefined;
   /** If it is aborted, the instance does not join any more. */
   readonly signal?: AbortSignal | undefined;
+  /** Further problems of the contract, for the operator. */
+  readonly problems?: readonly string[];
 }
 
 /** An instance that has joined. */
 export interface InstanceEntry {
   readonly instance: Instance;
   readonly contract: CheckedContract;
+  readonly problems: readonly string[];
   readonly token: string | undefined;
   /** Where it stores the data of callers; undefined if it stores none. */
   readonly store: DataStore | undefined;
@@ -49,4 +52,12 @@ export function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoin
     }
   }
   return [...found.values()];
+}
+
+/** The approximate size of the instance in a message, in bytes; never less than 256. */
+export function sizeOf(instance: Instance | undefined): number {
+  if (instance === undefined) return 256;
+  const { descriptors, options, addresses, grpcServices } = instance;
+  const rules = options?.httpRules ?? "";
+  return descriptors.length + 256 + [rules, ...addresses, ...grpcServices].join("....").length;
 }

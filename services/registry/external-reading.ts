@@ -7,6 +7,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { grpcServicesOf, MAX_DESCRIPTORS } from "./contract.js";
+import { HttpRulesError } from "./http-rules.js";
 import { type ReflectedContract, reflect } from "./reflection-client.js";
 
 /** Opens a channel to a target, for one reading. */
@@ -67,6 +68,7 @@ async function readDescriptorFile(path: string): Promise<ReflectedContract> {
 /** The reason of the failure and what to do, for the operator. */
 export function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
+  if (error instanceof HttpRulesError) return message;
   // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (typeof descriptors === "string") return `${descriptors}: ${message}; correct the file`;

@@ -9,9 +9,11 @@ import type { ExternalService, ExternalTarget } from "../../src/config/configure
 import { onFileChange } from "../../src/file-changes.js";
 import { type FollowAttempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
-import type { CheckedContract } from "./contract.js";
+import { applyHttpRules } from "./apply-http-rules.js";
 import type { Directory } from "./directory.js";
+import type { JoinOptions } from "./entry.js";
 import { type Connect, explain, JoinError, read } from "./external-reading.js";
+import { type HttpRules, readHttpRules } from "./http-rules.js";
 import type { ReflectedContract } from "./reflection-client.js";
 
 /**
@@ -64,6 +66,7 @@ class TargetFollower implements FollowedTarget {
   readonly #target: ExternalTarget;
   readonly #options: ExternalOptions;
   readonly #pauses: Pauses;
+  readonly #rules: Promise<HttpRules>;
   readonly address: string;
   readonly tried: Promise<void>;
   readonly closing = new AbortController();
@@ -84,6 +87,8 @@ class TargetFollower implements FollowedTarget {
     this.#target = target;
     this.#options = options;
     this.#pauses = new Pauses(file, signal);
+    this.#rules = readHttpRules(service.options.httpRules);
+    this.#rules.catch(() => {}); // Reported by each attempt.
     this.address = formatGrpcTarget(target.target);
     this.tried = new Promise<void>((resolve) => {
       this.#onTried = resolve;
@@ -123,10 +128,10 @@ class TargetFollower implements FollowedTarget {
   async #join(contract: ReflectedContract): Promise<void> {
     const { directory } = this.#options;
     const { signal } = this.closing;
-    const instance = instanceOf(this.#service, { address: this.address, weight: this.#target.weight }, contract);
+    const { instance, problems } = instanceOf(this.#service, this.#target, contract, await this.#rules);
     const checked = await directory.read(instance);
     if (signal.aborted) return;
-    const leave = await joined(directory, instance, checked, signal);
+    const leave = await joined(directory, instance, { contract: checked, problems, signal });
     if (signal.aborted) return leave();
     this.contract = contract;
     this.leave = leave;
@@ -145,11 +150,10 @@ class TargetFollower implements FollowedTarget {
 async function joined(
   directory: Directory,
   instance: Instance,
-  contract: CheckedContract,
-  signal: AbortSignal,
+  checked: Pick<JoinOptions, "contract" | "problems" | "signal">,
 ): Promise<() => void> {
   try {
-    return await directory.claimAndJoin(instance, { local: false, contract, signal });
+    return await directory.claimAndJoin(instance, { local: false, ...checked });
   } catch (error) {
     throw new JoinError((error as Error).message, { cause: error });
   }
@@ -188,23 +192,30 @@ function isSame(one: ReflectedContract, other: ReflectedContract): boolean {
   return one.descriptors.equals(other.descriptors) && `${one.grpcServices}` === `${other.grpcServices}`;
 }
 
-/** The instance of a target with its contract. */
+/**
+ * The instance of a target with its contract, as the HTTP rules of the service make it, and what of
+ * these rules cannot be used.
+ */
 export function instanceOf(
   { name, descriptors: given, options }: ExternalService,
-  { address, weight }: { readonly address: string; readonly weight: number },
-  { descriptors, grpcServices }: ReflectedContract,
-): Instance {
-  return Instance.fromPartial({
+  { target, weight }: ExternalTarget,
+  contract: ReflectedContract,
+  rules: HttpRules,
+): { readonly instance: Instance; readonly problems: readonly string[] } {
+  const { descriptors, problems } = applyHttpRules(contract, rules);
+  const address = formatGrpcTarget(target);
+  const instance = Instance.fromPartial({
     service: name,
     id: address,
     addresses: [address],
     descriptors,
-    grpcServices: [...grpcServices],
+    grpcServices: [...contract.grpcServices],
     identity: options.identity,
     bindingPrefix: options.bindingPrefix,
     metadata: options.metadata,
     reflected: given === undefined,
-    options,
+    options: { ...options, httpRules: rules.json },
     weight,
   });
+  return { instance, problems };
 }

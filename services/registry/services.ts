@@ -21,11 +21,11 @@ import {
 import { type BuiltInContext, part, type ServicePart } from "../../src/rpc/service.js";
 import { externalServiceOf, listedServiceOf } from "./configured-service.js";
 import type { ConfiguredServices, NamedService } from "./configured-services.js";
-import type { CheckedContract } from "./contract.js";
 import type { Directory } from "./directory.js";
 import { endpointsOf } from "./entry.js";
 import { type Connect, readOnce } from "./external-reading.js";
 import { instanceOf } from "./external-target.js";
+import { HttpRulesError, readHttpRules } from "./http-rules.js";
 import type { Reach } from "./reach.js";
 import type { ReflectedContract } from "./reflection-client.js";
 import type { ServiceLog } from "./service-log.js";
@@ -182,14 +182,13 @@ async function find(service: ExternalService, options: ServicesOptions): Promise
   } catch (error) {
     return PutServiceResponse.fromPartial({ problems, error: (error as Error).message });
   }
-  const { target, weight } = service.targets[0]!;
-  const address = formatGrpcTarget(target);
-  if (service.descriptors === undefined && read.grpcServices.some(isOfPortico)) throw ownPort(target);
-  const contract = await checked(service, () => directory.read(instanceOf(service, { address, weight }, read)));
+  const target = service.targets[0]!;
+  if (service.descriptors === undefined && read.grpcServices.some(isOfPortico)) throw ownPort(target.target);
+  const { contract, problems: own } = await checked(service, read, directory);
   const { bindingPrefix } = service.options;
   return PutServiceResponse.fromPartial({
     endpoints: contract.endpoints.map((endpoint) => foundEndpoint(endpoint, bindingPrefix)),
-    problems: [...problems, ...directory.problemsWith(service.name, contract, bindingPrefix)],
+    problems: [...problems, ...own, ...directory.problemsWith(service.name, contract, bindingPrefix)],
   });
 }
 
@@ -198,12 +197,17 @@ function isOfPortico(grpcService: string): boolean {
   return grpcService.startsWith("portico.registry.v1.") || grpcService.startsWith("portico.auth.v1.");
 }
 
-async function checked(service: ExternalService, read: () => Promise<CheckedContract>): Promise<CheckedContract> {
+/** @throws {StatusError} (rejects) INVALID_ARGUMENT if Portico cannot serve the contract */
+async function checked(service: ExternalService, contract: ReflectedContract, directory: Directory) {
   try {
-    return await read();
+    const rules = await readHttpRules(service.options.httpRules);
+    const { instance, problems } = instanceOf(service, service.targets[0]!, contract, rules);
+    return { contract: await directory.read(instance), problems };
   } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof HttpRulesError) throw invalidArgument(`service.options.http_rules: ${message}`, error);
     if (service.descriptors === undefined || !(error instanceof StatusError)) throw error;
-    throw new StatusError(error.code, `service.descriptors: ${error.message}`, { cause: error });
+    throw new StatusError(error.code, `service.descriptors: ${message}`, { cause: error });
   }
 }
 

@@ -26,6 +26,7 @@ import { OpenGuard, type SigningGuard, SYSTEM } from "../../src/access/guard.js"
 import { type Address, parseAddress } from "../../src/address/address.js";
 import type { Certificates } from "../../src/config/certificates.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
+import type { ExternalService } from "../../src/config/configured-services.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import { createLog } from "../../src/log.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -82,6 +83,8 @@ export interface DeployOptions {
   readonly bound?: boolean;
   /** Services besides helloworld and probe. */
   readonly services?: readonly Service[];
+  /** Services that join by configuration. Their contracts have been read. */
+  readonly external?: readonly ExternalService[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
   /** An option of the port. */
@@ -135,7 +138,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   };
   const registry = createRegistry({
     guard: lateGuard,
-    external: [],
+    external: options.external ?? [],
     owners: authority.grpcNames,
     connect: (target) => new Http2Channel(target),
     log,
@@ -175,6 +178,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     await join({ service: name, descriptors: announced, grpcServices, bindingPrefix, metadata: [...metadata] });
   }
   await join({ service: "gone", addresses: ["127.0.0.1:1"] });
+  await registry.tried();
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const {
