@@ -4,12 +4,13 @@ import { join } from "node:path";
 import t from "tap";
 import { installation } from "../support/installation.js";
 import { start } from "../support/process.js";
+import { temporaryFolder } from "../support/temporary.js";
 import { joinShop } from "./shop.js";
 import { replay } from "./transcript.js";
 
 t.test("managing services that join by their address, at a terminal", async (t) => {
   const data = await installation(t.testdir());
-  const files = t.testdir({});
+  const files = temporaryFolder(t);
   await joinShop(t, files);
   const config = join(files, "portico.json");
   const [{ target, descriptors }] = JSON.parse(readFileSync(config, "utf8")).services;

@@ -4,7 +4,6 @@
  * the number of records that each share has ever had (audit-records.ts). Keys and logins, perhaps a
  * million, are records outside of the JavaScript heap (records/); reading one returns a copy.
  */
-
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
 import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
 import { serviceScope } from "../../../../src/call/admission.js";
@@ -161,8 +160,7 @@ export class State {
       }
       case "enrolment": {
         const { name } = token.enrolment;
-        const scopes = [serviceScope(name)];
-        return { ...EMPTY_CALLER, scopes, expires: toTimestamp(NEVER), enrolment: name };
+        return { ...EMPTY_CALLER, scopes: [serviceScope(name)], expires: toTimestamp(NEVER), enrolment: name };
       }
       default:
         return undefined;
@@ -251,8 +249,7 @@ export class State {
   }
 
   addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {
-    const parts = { accounts: new Map(), accountNames: [], rules: new Map() };
-    const namespace: NamespaceState = { ...named, ...parts };
+    const namespace: NamespaceState = { ...named, accounts: new Map(), accountNames: [], rules: new Map() };
     this.namespaces.set(named.name, namespace);
     return namespace;
   }
