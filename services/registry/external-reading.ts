@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
 import { SETTINGS } from "../../src/config/config.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
+import { SecretFileError } from "../../src/config/secret-files.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -66,18 +67,21 @@ async function readDescriptorFile(path: string): Promise<ReflectedContract> {
 }
 
 /** The reason of the failure and what to do, for the operator. */
-export function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
+export function explain({ descriptors, options }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
+  if (cause instanceof SecretFileError) return cause.message;
   if (error instanceof HttpRulesError) return message;
   // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (typeof descriptors === "string") return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;
+  if (code === Code.UNAUTHENTICATED || code === Code.PERMISSION_DENIED)
+    return `${message}; set "credential" of the service, or correct its file in ${SETTINGS.credentials.variable}`;
   if (code === Code.UNIMPLEMENTED)
     return `${message}; turn it on, or name a file in "descriptors" of the configuration`;
   if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
     const why = cause instanceof Error ? cause.message : message;
-    const trust = address.startsWith("grpcs:") ? ` or ${SETTINGS.tlsCa.variable}` : "";
+    const trust = address.startsWith("grpcs:") ? ` or ${options.tls?.ca || SETTINGS.tlsCa.variable}` : "";
     return `${address} cannot be reached (${why}); start it, or correct "target" in the configuration${trust}`;
   }
   return `${message}; correct the service, or name a file in "descriptors" of the configuration`;

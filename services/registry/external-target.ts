@@ -2,6 +2,7 @@
  * Follows one target of a configured service: reads its contract regularly, and keeps its instance
  * in the directory.
  */
+import { setMaxListeners } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget } from "../../src/address/address.js";
@@ -9,6 +10,7 @@ import type { ExternalService, ExternalTarget } from "../../src/config/configure
 import { onFileChange } from "../../src/file-changes.js";
 import { type FollowAttempt, follow } from "../../src/follow.js";
 import { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import { applyHttpRules } from "./apply-http-rules.js";
 import type { Directory } from "./directory.js";
 import type { JoinOptions } from "./entry.js";
@@ -26,6 +28,8 @@ const FIRST_RETRY = 500;
 export interface ExternalOptions {
   readonly directory: Directory;
   readonly connect: Connect;
+  /** The files that `connect` needs. A change causes another reading. Default: none. */
+  readonly secretFiles?: ((options: ServiceOptions) => readonly string[]) | undefined;
   /**
    * The time between readings in milliseconds, and so the time until a changed contract is seen.
    */
@@ -82,11 +86,12 @@ class TargetFollower implements FollowedTarget {
     known: ReflectedContract | undefined,
   ) {
     const { signal } = this.closing;
-    const file = typeof service.descriptors === "string" ? service.descriptors : undefined;
+    const { descriptors } = service;
+    const files = typeof descriptors === "string" ? [descriptors] : (options.secretFiles?.(service.options) ?? []);
     this.#service = service;
     this.#target = target;
     this.#options = options;
-    this.#pauses = new Pauses(file, signal);
+    this.#pauses = new Pauses(files, signal);
     this.#rules = readHttpRules(service.options.httpRules);
     this.#rules.catch(() => {}); // Reported by each attempt.
     this.address = formatGrpcTarget(target.target);
@@ -159,21 +164,21 @@ async function joined(
   }
 }
 
-/** Waits between readings. A change of the descriptor file ends the wait. */
+/** Waits between readings. A change of a file ends the wait. */
 class Pauses {
   readonly #signal: AbortSignal;
   #changed = false;
   #wake = (): void => {};
 
-  /** @param path undefined if there is no file */
-  constructor(path: string | undefined, signal: AbortSignal) {
+  constructor(files: readonly string[], signal: AbortSignal) {
     this.#signal = signal;
-    if (path === undefined) return;
     const onChange = (): void => {
       this.#changed = true;
       this.#wake();
     };
-    onFileChange(path, onChange, signal);
+    // Each file adds listeners.
+    setMaxListeners(0, signal);
+    for (const path of files) onFileChange(path, onChange, signal);
   }
 
   /** Resolves after `ms` milliseconds, when the file has changed, or when the signal is aborted. */

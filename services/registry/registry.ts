@@ -34,6 +34,7 @@ import { ConfiguredServices } from "./configured-services.js";
 import { Directory } from "./directory.js";
 import { endpointsOf, type InstanceEntry } from "./entry.js";
 import type { Connect } from "./external-reading.js";
+import type { ExternalOptions } from "./external-target.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
@@ -62,6 +63,8 @@ interface RegistryOptions {
   readonly serviceLog?: ServiceLog;
   /** Whether this process listens at a target; default: it never does. */
   readonly isOwn?: (target: GrpcTarget) => boolean;
+  /** As in ExternalOptions. */
+  readonly secretFiles?: ExternalOptions["secretFiles"];
   readonly log: Logger;
   /**
    * The memory budget of the process, from which the reading of contracts reserves; default a
@@ -103,10 +106,18 @@ export interface Registry {
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
   const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
-  const { serviceLog, isOwn = () => false } = options;
+  const { serviceLog, secretFiles, isOwn = () => false } = options;
   const directory = new Directory({ owners, log, budget });
   const reach = new Reach(authorities);
-  const configured = new ConfiguredServices({ serviceLog, directory, connect, reach, refresh: externalRefresh, log });
+  const configured = new ConfiguredServices({
+    serviceLog,
+    directory,
+    connect,
+    secretFiles,
+    reach,
+    refresh: externalRefresh,
+    log,
+  });
   configured.setFile(external);
 
   const visibleTo = (context: BuiltInContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);

@@ -3,7 +3,7 @@
  * machine, and are not dependencies of this package.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
@@ -45,6 +45,26 @@ export function goProgram(module: string, version: string): string | undefined {
   }
   mkdirSync(folder, { recursive: true });
   install(folder, "go", ["install", requirement], { GOBIN: folder });
+  return program;
+}
+
+/**
+ * Builds a Go module of this repository, and returns the path of its program. Its go.mod names the
+ * versions of its direct dependencies. Without Go it is undefined, and a notice is printed.
+ */
+export function goModule(name: string, module: string): string | undefined {
+  if (spawnSync("go", ["version"]).status !== 0) {
+    console.error(`note: ${name} was not run: there is no Go here`);
+    return undefined;
+  }
+  const folder = join(tmpdir(), "portico-outside", name);
+  cpSync(module, folder, { recursive: true });
+  const program = join(folder, "program");
+  const { status, stderr } = spawnSync("go", ["build", "-mod=mod", "-o", program, "."], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(`go build of ${module} failed: ${stderr}`);
   return program;
 }
 
