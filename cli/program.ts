@@ -20,7 +20,7 @@ import { user } from "./nouns/user.js";
 import { report, usageError } from "./report.js";
 import { adoptServices } from "./roles/adopt-services.js";
 import { roles } from "./roles/commands.js";
-import { addService, removeService } from "./roles/configured-services.js";
+import { addService, importServices, listServices, removeService, setService } from "./services/services.js";
 import { examples, newCommand, pathOf } from "./terminal/command.js";
 import { CommandError, EXIT } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";
@@ -102,7 +102,10 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   group("Call services:", [
     services(io)
       .addCommand(addService(io))
+      .addCommand(setService(io))
       .addCommand(removeService(io))
+      .addCommand(listServices(io))
+      .addCommand(importServices(io))
       .addCommand(releaseNames(io))
       .addCommand(adoptServices(io)),
     describe(io),

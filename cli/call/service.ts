@@ -16,6 +16,11 @@ const COLUMNS: readonly Column<Service>[] = [
   ["Summary", ({ summary }) => firstSentence(summary)],
 ];
 
+const UNSPECIFIED = "SERVICE_SOURCE_UNSPECIFIED";
+/** Where a service was named that joined by its address; empty for any other. */
+const SOURCE: Column<Service> = ["From", ({ source }) => (source === UNSPECIFIED ? "" : source.toLowerCase())];
+const NO_ENDPOINTS = { summary: "", endpoints: [], instances: 0, subject: "", problems: [] };
+
 const ENDPOINT_COLUMNS: readonly Column<Endpoint>[] = [
   ["Endpoint", ({ resource }) => resource.slice(resource.lastIndexOf(":") + 1)],
   ["Path", ({ path }) => path],
@@ -27,9 +32,12 @@ export const services = gatewayCommand({
   summary: "list the services that you may call",
   examples: ["portico services", "portico services -o name"],
   async run({ io, client, output }) {
-    const listed = await collection.list(client);
-    await printList(io, output, listed, COLUMNS);
-    if (output !== undefined) return;
+    const { services: listed, unread } = await client.ask("registry/Registry/List");
+    if (output !== undefined) return printList(io, output, listed, COLUMNS);
+    const isConfigured = unread.length > 0 || listed.some(({ source }) => source !== UNSPECIFIED);
+    const absent = unread.map((service) => ({ ...NO_ENDPOINTS, ...service }));
+    await printList(io, output, [...listed, ...absent], isConfigured ? [...COLUMNS, SOURCE] : COLUMNS);
+    for (const { name, error } of unread) io.stderr.write(`${name} has no endpoint yet: ${visibleLines(error)}\n`);
     for (const { name, problems } of listed) {
       for (const problem of problems) io.stderr.write(`Not served as ${name} declares it: ${visibleLines(problem)}\n`);
     }

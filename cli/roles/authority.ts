@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { formatAddress, type GrpcTarget } from "../../src/address/address.js";
+import { type Address, formatAddress, type GrpcTarget } from "../../src/address/address.js";
+import { isOwnAddress } from "../../src/address/own-address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { externalConnector } from "../../src/process/external-channel.js";
@@ -64,7 +65,10 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   // The guard must be ready before the port is open. Gateways that know the address from an earlier
   // run send calls as soon as they are connected.
   await guard.ready();
-  const registry = own(await openRegistry({ authority, guard, transport, services: [] }, { config, log, budget }));
+  const listening = [config.grpc, config.admin].filter((address) => address !== undefined);
+  const registry = own(
+    await openRegistry({ authority, guard, transport, services: [], listening }, { config, log, budget }),
+  );
   const served = [authority.service, registry.service];
   const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
   own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
@@ -115,17 +119,19 @@ interface RegistryParts {
   readonly transport: Pick<Transport, "connect">;
   /** Built-in services that this process is about to serve. */
   readonly services: readonly Service[];
+  /** The addresses at which this process is about to listen; default: none is known. */
+  readonly listening?: readonly Address[];
 }
 
 /**
- * Opens the registry. The registry follows the services that the configuration file names. Resolves
- * when each of them was tried once, so that gateways find them at their first look.
+ * Opens the registry. The registry follows the services of the log and of the configuration file.
+ * Resolves when each of them was tried once, so that gateways find them at their first look.
  */
 export async function openRegistry(
-  { authority, guard, transport, services }: RegistryParts,
+  { authority, guard, transport, services, listening = [] }: RegistryParts,
   { config, log, budget }: Pick<Process, "config" | "log" | "budget">,
 ): Promise<Registry> {
-  const { grpcNames: owners } = authority;
+  const { grpcNames: owners, serviceLog } = authority;
   // The services of this process get their own gRPC names before others join, unless others got
   // these names at an earlier start.
   for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
@@ -134,8 +140,9 @@ export async function openRegistry(
   const connectTo = externalConnector({ ...config, transport });
   const connect = (target: GrpcTarget, options: SecretOptions) => connectTo(target, { service: "", options });
   const secretFiles = (options: SecretOptions) => secretFilesOf(config.credentials, options);
-  const external = config.services;
-  const registry = createRegistry({ guard, external, owners, connect, secretFiles, log, budget, authorities });
+  const isOwn = (target: GrpcTarget) => isOwnAddress(target, listening);
+  const common = { guard, owners, connect, secretFiles, log, budget, authorities };
+  const registry = createRegistry({ ...common, external: config.services, serviceLog, isOwn });
   const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
   const close = (): void => {

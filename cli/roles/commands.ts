@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { ConfigError, type Flags, flagName, SETTINGS } from "../../src/config/config.js";
 import type { RoleName } from "../../src/config/setting.js";
+import type { Values } from "../../src/config/setting-values.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
@@ -129,7 +130,7 @@ function refused(option: Option, name: RoleName, roles: readonly RoleName[]): Op
 /**
  * The completion for the value of a setting: its possible words, or the names of files and folders.
  */
-export function completionOf({ values }: (typeof SETTINGS)[keyof typeof SETTINGS]): Source | undefined {
+export function completionOf({ values }: { readonly values?: Values | undefined }): Source | undefined {
   if (values === "file") return ({ current }) => pathsAt(current);
   if (values === "folder") return ({ current }) => pathsAt(current).filter(({ open }) => open);
   return values && (() => values.map((text) => ({ text })));

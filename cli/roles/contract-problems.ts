@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { applyHttpRules } from "../../services/registry/apply-http-rules.js";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
-import { readOnce } from "../../services/registry/external.js";
+import { readOnce } from "../../services/registry/external-reading.js";
 import { readHttpRules } from "../../services/registry/http-rules.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";

@@ -65,7 +65,10 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const list = listNamespacesOf(access);
   const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
-  const registry = own(await openRegistry({ authority, guard, transport, services }, { config, log, budget }));
+  const listening = [config.grpc, config.http, config.admin].filter((address) => address !== undefined);
+  const registry = own(
+    await openRegistry({ authority, guard, transport, services, listening }, { config, log, budget }),
+  );
   const served = [authority.service, registry.service, ...services];
   // The stores are opened before the port too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();

@@ -52,6 +52,7 @@ import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, Slowdown } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
+import { StoredServices } from "./stored-services.js";
 
 /** Options of `openAuthority`. */
 export interface AuthorityOptions {
@@ -112,6 +113,8 @@ export interface Authority {
   announceStop(): void;
   /** Which service each gRPC name belongs to. */
   readonly grpcNames: GrpcNameOwners;
+  /** The services that join without an enrolment, by the log. */
+  readonly serviceLog: StoredServices;
   /** How many authorities run on the store, including this one. */
   count(): number;
   /** Problems with the store or the clock that do not stop calls, in words for the operator. */
@@ -132,7 +135,6 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
-  const installation = readInstallation(dataFolder);
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
@@ -140,7 +142,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
-  const firstStart = await setUp(options, { journal, passwords, installation });
+  const firstStart = await setUp(options, { journal, passwords, installation: readInstallation(dataFolder) });
   const changes = new Changes({ journal, leases });
   const failedLogins = new FailedLogins({ journal, log });
   const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
@@ -180,6 +182,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     firstStart,
     enrol: (name) => enrolLocally(journal, dataFolder, name),
     grpcNames: new GrpcNameOwners(journal),
+    serviceLog: new StoredServices({ journal, changes }),
     announceStop: () => stopping.abort(),
     count: () => 1 + leaseRecords.others,
     errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),

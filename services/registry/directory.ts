@@ -8,15 +8,7 @@
  * that falls too far behind is ended, and the watcher starts again.
  */
 import type { Logger } from "pino";
-import {
-  aborted,
-  alreadyExists,
-  Code,
-  failedPrecondition,
-  invalidArgument,
-  resourceExhausted,
-  StatusError,
-} from "../../src/errors.js";
+import { aborted, alreadyExists, Code, invalidArgument, resourceExhausted, StatusError } from "../../src/errors.js";
 import {
   type GrpcNames,
   Instance,
@@ -28,6 +20,7 @@ import { checkInstance } from "./check-instance.js";
 import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
 import { type InstanceEntry, type JoinOptions, sizeOf } from "./entry.js";
+import { checkStore } from "./entry-store.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
@@ -92,6 +85,7 @@ export class Directory {
   async claimAndJoin(given: Instance, options: JoinOptions): Promise<() => void> {
     const { grpcServices } = options.contract ?? this.#check(given, options.local);
     await this.#owners.claim(given.service, grpcServices, options.token);
+    options.signal?.throwIfAborted();
     return this.join(given, options);
   }
 
@@ -132,7 +126,7 @@ export class Directory {
       onDeregistered: options.onDeregistered ?? nothing,
     };
     this.#checkCapacity(entry);
-    this.#checkStore(entry);
+    checkStore(entry, this.#services.get(service) ?? []);
 
     const replaced = this.#entries.get(keyOf(instance));
     // Instances of this process and of the configuration take precedence over enrolled ones.
@@ -166,6 +160,15 @@ export class Directory {
     if (entry === undefined) return [];
     const problems = this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
     return [...entry.problems.map((text) => ({ text, other: undefined })), ...problems];
+  }
+
+  /**
+   * The names that would not be served as the contract declares them if a service joined with it
+   * now. Names without an owner would become its own.
+   */
+  problemsWith(service: string, contract: CheckedContract, prefix: string): string[] {
+    const free = new Set(contract.grpcServices.filter((name) => this.#owners.ownerOf(name) === undefined));
+    return this.#names.problemsOf(service, contract, prefix, free).map(({ text }) => text);
   }
 
   /**
@@ -275,27 +278,6 @@ export class Directory {
     if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
     if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
       throw full(`${MAX_INSTANCES_OF_SERVICE} instances of ${instance.service}`);
-    }
-  }
-
-  /** If instances had different stores, each would lack the data of the others. */
-  #checkStore({ instance, store }: InstanceEntry): void {
-    if (store === undefined) return;
-    const { service, id } = instance;
-    for (const other of this.#services.get(service) ?? []) {
-      if (other.instance.id === id || other.store === undefined || other.store.id === store.id) continue;
-      const [mine, theirs] = [store, other.store].map(({ name }) => name.slice(0, 200));
-      const isLocal = other.instance.joined === Joined.WITH_AUTHORITY;
-      const who = isLocal ? "the one in the authority's own process" : `one that runs (${other.instance.id})`;
-      const remedy = isLocal
-        ? `. On the authority's machine, name that store in PORTICO_SERVICE_STORE, or the authority's data folder in PORTICO_DATA; ` +
-          `or leave ${service} out of PORTICO_OWN_SERVICES there`
-        : "";
-      throw failedPrecondition(
-        `this instance of ${service} keeps its data in ${mine}, and ${who} in ${theirs}: name one ` +
-          "store for both in PORTICO_SERVICE_STORE, which is a database where they run on several machines; or stop the other" +
-          remedy,
-      );
     }
   }
 

@@ -1,4 +1,5 @@
 /** An instance in the directory, and how it joined. */
+import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { StatusError } from "../../src/errors.js";
 import type { DataStore, Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { CheckedContract } from "./contract.js";
@@ -15,6 +16,8 @@ export interface JoinOptions {
   readonly onDeregistered?: InstanceEntry["onDeregistered"];
   /** The result of `Directory.read`. Without it, the contract is read in one step. */
   readonly contract?: CheckedContract | undefined;
+  /** If it is aborted, the instance does not join any more. */
+  readonly signal?: AbortSignal | undefined;
   /** Further problems of the contract, for the operator. */
   readonly problems?: readonly string[];
 }
@@ -32,6 +35,23 @@ export interface InstanceEntry {
    * closes.
    */
   readonly onDeregistered: (why: StatusError) => void;
+}
+
+/**
+ * The endpoints of all instances. If several instances have the same endpoint, the newest one's is
+ * used.
+ */
+export function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoint[] {
+  const newest = entries.at(-1)?.contract;
+  if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];
+  const found = new Map<string, Endpoint>();
+  for (const { contract } of entries.toReversed()) {
+    for (const endpoint of contract.endpoints) {
+      const { endpoint: name } = endpoint.segments;
+      if (!found.has(name)) found.set(name, endpoint);
+    }
+  }
+  return [...found.values()];
 }
 
 /** The approximate size of the instance in a message, in bytes; never less than 256. */

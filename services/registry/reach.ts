@@ -54,6 +54,12 @@ export class Reach {
     return reachable.filter(Boolean).length;
   }
 
+  /** How many of these configured targets accept a connection. */
+  async countTargets(targets: readonly ServiceTarget[]): Promise<number> {
+    const reachable = await Promise.all(targets.map((target) => this.#isReachable(formatServiceTarget(target))));
+    return reachable.filter(Boolean).length;
+  }
+
   #isReachable(id: string): Promise<boolean> | true {
     const tried = this.#targets.get(id);
     if (tried === undefined) return true;

@@ -12,7 +12,7 @@ import type { ExternalService } from "../../src/config/configured-services.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
-import { GATEWAY } from "../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, GATEWAY } from "../../src/contract/names.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import {
   type DescribeRequest,
@@ -27,17 +27,20 @@ import {
   type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
+import { ServiceSource } from "../../src/gen/portico/registry/v1/services.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
-import type { Channel } from "../../src/rpc/channel.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
+import { ConfiguredServices } from "./configured-services.js";
 import { Directory } from "./directory.js";
-import type { InstanceEntry } from "./entry.js";
-import { type ExternalOptions, ExternalServices } from "./external.js";
+import { endpointsOf, type InstanceEntry } from "./entry.js";
+import type { Connect } from "./external-reading.js";
+import type { ExternalOptions } from "./external-target.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
+import type { ServiceLog } from "./service-log.js";
+import { services } from "./services.js";
 import type { NameProblem } from "./shared-names.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
@@ -46,14 +49,21 @@ const REGISTER_TIME = 10_000;
 interface RegistryOptions {
   /** Decides what each caller may see. */
   readonly guard: Pick<Guard, "allows">;
-  /** Services that join by configuration. */
+  /** Services of the configuration file. */
   readonly external: readonly ExternalService[];
   /** The time between two readings of their contracts, in milliseconds; default 30 s. */
   readonly externalRefresh?: number;
   /** Which service each gRPC name belongs to. */
   readonly owners: NameOwners;
   /** Opens a channel to a target of an external service. */
-  readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  readonly connect: Connect;
+  /**
+   * The services in the authority's log. Default: there is no log, and the gRPC service `Services`
+   * is not served.
+   */
+  readonly serviceLog?: ServiceLog;
+  /** Whether this process listens at a target; default: it never does. */
+  readonly isOwn?: (target: GrpcTarget) => boolean;
   /** As in ExternalOptions. */
   readonly secretFiles?: ExternalOptions["secretFiles"];
   readonly log: Logger;
@@ -84,7 +94,7 @@ export interface Registry {
    */
   joinsOtherwise(service: string): boolean;
   /**
-   * Follows these external services instead of the previous ones.
+   * Follows these services of the configuration file instead of the previous ones.
    * @throws {ConfigError} if a name is invalid; then nothing has changed
    */
   configure(services: readonly ExternalService[]): void;
@@ -96,15 +106,20 @@ export interface Registry {
 
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, external, externalRefresh = 30_000, owners, log, budget, authorities = () => 1 } = options;
+  const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
+  const { serviceLog, secretFiles, isOwn = () => false } = options;
   const directory = new Directory({ owners, log, budget });
-  const configured = new ExternalServices({ ...options, directory, refresh: externalRefresh });
   const reach = new Reach(authorities);
-  const configure = (services: readonly ExternalService[]): void => {
-    configured.set(services);
-    reach.set(services);
-  };
-  configure(external);
+  const configured = new ConfiguredServices({
+    serviceLog,
+    directory,
+    connect,
+    secretFiles,
+    reach,
+    refresh: externalRefresh,
+    log,
+  });
+  configured.setFile(external);
 
   const visibleTo = (context: BuiltInContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
 
@@ -130,16 +145,18 @@ export function createRegistry(options: RegistryOptions): Registry {
           register: (requests, context) => register(directory, requests, context),
           watch: (requests, context) => watch(directory, requests, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
-          list: (_request, context) => list(directory, reach, context, visibleTo(context)),
+          list: (_request, context) => list({ directory, reach, configured }, context, visibleTo(context)),
           describe,
         }),
+        ...(serviceLog ? [services({ serviceLog, configured, directory, reach, connect, isOwn })] : []),
       ],
     },
     add: (instance) => directory.claimAndJoin(instance, { local: true }),
     joinsOtherwise: (service) =>
-      configured.has(service) || directory.services.get(service)?.some(({ token }) => token === undefined) === true,
-    configure,
-    tried: () => configured.tried(),
+      configured.services.has(service) ||
+      directory.services.get(service)?.some(({ token }) => token === undefined) === true,
+    configure: (services) => configured.setFile(services),
+    tried: () => configured.external.tried(),
     close() {
       configured.close();
       directory.close();
@@ -147,10 +164,15 @@ export function createRegistry(options: RegistryOptions): Registry {
   };
 }
 
+interface ListParts {
+  readonly directory: Directory;
+  readonly reach: Reach;
+  readonly configured: ConfiguredServices;
+}
+
 /** The services with at least one visible endpoint, sorted by name. */
 async function list(
-  directory: Directory,
-  reach: Reach,
+  { directory, reach, configured }: ListParts,
   { caller, system }: BuiltInContext,
   isVisible: (endpoint: Endpoint) => boolean,
 ): Promise<ListResponse> {
@@ -162,14 +184,21 @@ async function list(
   // The endpoints of an absent service are not known, so the rules cannot decide whether it may be
   // seen.
   const seesAway = system || (caller !== undefined && isAdmin(caller));
+  const seesSources = seesAway && (system || caller?.namespace === DEFAULT_NAMESPACE);
   const isShown = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
+  const sourceOf = (name: string): ServiceSource =>
+    (seesSources ? configured.services.get(name)?.source : undefined) ?? ServiceSource.SERVICE_SOURCE_UNSPECIFIED;
   const services = await Promise.all(
     visible.map(async ({ name, entries, endpoints }) => {
       const problems = directory.problemsOf(name).filter(({ other }) => other === undefined || isShown(other));
-      return listService({ name, endpoints, problems, instances: await reach.count(name, entries) });
+      const instances = await reach.count(name, entries);
+      return listService({ name, endpoints, problems, instances, source: sourceOf(name) });
     }),
   );
-  return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  const unread = [...(seesSources ? configured.services.keys() : [])]
+    .filter((name) => !directory.services.has(name))
+    .map((name) => ({ name, source: sourceOf(name), error: configured.external.errorOf(name) ?? "" }));
+  return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)), unread };
 }
 
 function watch(
@@ -267,32 +296,16 @@ function addressesOf(entries: readonly InstanceEntry[]): string[] {
   return [...new Set(addresses.filter((address) => !isForConfiguration(address)))];
 }
 
-/**
- * The endpoints of all instances. If several instances have the same endpoint, the newest one's is
- * used.
- */
-function endpointsOf(entries: readonly InstanceEntry[]): readonly Endpoint[] {
-  const newest = entries.at(-1)?.contract;
-  if (newest === undefined || entries.every(({ contract }) => contract === newest)) return newest?.endpoints ?? [];
-  const found = new Map<string, Endpoint>();
-  for (const { contract } of entries.toReversed()) {
-    for (const endpoint of contract.endpoints) {
-      const { endpoint: name } = endpoint.segments;
-      if (!found.has(name)) found.set(name, endpoint);
-    }
-  }
-  return [...found.values()];
-}
-
 /** The visible part of a service. */
 interface Shown {
   readonly name: string;
   readonly endpoints: readonly Endpoint[];
   readonly problems: readonly NameProblem[];
   readonly instances: number;
+  readonly source?: ServiceSource;
 }
 
-function listService({ name, endpoints, problems, instances }: Shown): ListedService {
+function listService({ name, endpoints, problems, instances, source = 0 }: Shown): ListedService {
   const grpcServices = [...new Set(endpoints.map(({ method }) => method.parent))];
   const main = grpcServices.find((grpcService) => grpcService.name.toLowerCase() === name) ?? grpcServices[0];
   return {
@@ -302,6 +315,7 @@ function listService({ name, endpoints, problems, instances }: Shown): ListedSer
     instances,
     subject: main === undefined ? "" : subjectOf(main),
     problems: problems.map(({ text }) => text),
+    source,
   };
 }
 

@@ -66,11 +66,20 @@ export class SharedNames {
     }
   }
 
-  /** The names that are not served as the service's contract declares them. */
-  problemsOf(service: string, contract: CheckedContract, prefix: string): NameProblem[] {
+  /**
+   * The names that are not served as the service's contract declares them.
+   * @param free gRPC names that are about to become its own
+   */
+  problemsOf(
+    service: string,
+    contract: CheckedContract,
+    prefix: string,
+    free: ReadonlySet<string> = new Set(),
+  ): NameProblem[] {
     const { grpcServices, paths, errors } = namesOf(contract, prefix);
     const problems: NameProblem[] = errors.map((text) => ({ text, other: undefined }));
     for (const name of grpcServices) {
+      if (free.has(name)) continue;
       const other = this.#owners.ownerOf(name);
       if (other === undefined) problems.push({ text: notOwned(name, service), other });
       else if (other !== service) problems.push({ text: ownedBy(other, name, service), other });

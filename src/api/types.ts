@@ -247,6 +247,7 @@ export interface EndpointUsage {
 }
 
 export interface ListServicesResponse {
+  /** By name. If the log and the file of the authority both name a service, the one of the log. */
   readonly services: readonly ServiceListing[];
 }
 
@@ -257,9 +258,9 @@ export interface ServiceListing {
   readonly source: ServiceSource;
   /** How many of its targets accept a connection now. */
   readonly reachable: number;
-  /** Why its contract could not be read the last time; empty where it was read. */
+  /** Why the authority that responds could not read its contract the last time; empty where it was read. */
   readonly error: string;
-  /** What of the contract is not served as declared, in words. */
+  /** What of the contract is not served as declared, in words. Of many problems, the first. */
   readonly problems: readonly string[];
   /** How many endpoints it has. */
   readonly endpoints: number;
@@ -269,8 +270,9 @@ export interface ServiceListing {
 export interface ConfiguredService {
   /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
   readonly name: string;
+  /** 1 to 100. */
   readonly targets: readonly Target[];
-  /** A google.protobuf.FileDescriptorSet with all imports; empty where the service has gRPC server reflection. */
+  /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   readonly descriptors: string;
   readonly options: ServiceOptions;
 }
@@ -279,7 +281,7 @@ export interface ConfiguredService {
 export interface Target {
   /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address: string;
-  /** Its share of the calls: those of the targets count against each other. 0 counts as 1. */
+  /** Its share of the calls: those of the targets count against each other. At most 1,000; 0 counts as 1. */
   readonly weight: number;
 }
 
@@ -364,7 +366,7 @@ export type ServiceSource = "SERVICE_SOURCE_UNSPECIFIED" | "LOG" | "FILE";
 
 export interface PutServiceResponse {
   readonly endpoints: readonly FoundEndpoint[];
-  /** What of the contract is not served as declared, in words. */
+  /** What of the contract is not served as declared, in words; also servers and names that another service has. */
   readonly problems: readonly string[];
   /** Why the contract cannot be read now; empty where it was read. The service was added nevertheless. */
   readonly error: string;
@@ -384,6 +386,11 @@ export interface FoundEndpoint {
 
 export interface ListResponse {
   readonly services: readonly Service[];
+  /**
+   * Configured services without an endpoint, because their contract could not be read yet. Only administrators of `default`
+   * are told.
+   */
+  readonly unread: readonly UnreadService[];
 }
 
 export interface Service {
@@ -403,6 +410,8 @@ export interface Service {
    * has too is told to callers who may see that service.
    */
   readonly problems: readonly string[];
+  /** Where it was named, if it joined without an enrolment. Only administrators of `default` are told. */
+  readonly source: ServiceSource;
 }
 
 export interface Endpoint {
@@ -416,6 +425,14 @@ export interface Endpoint {
   readonly serverStreaming: boolean;
   /** Whether the contract marks the endpoint or its gRPC service as deprecated. */
   readonly deprecated: boolean;
+}
+
+/** A configured service whose contract could not be read yet. */
+export interface UnreadService {
+  readonly name: string;
+  readonly source: ServiceSource;
+  /** Why, and what to do. */
+  readonly error: string;
 }
 
 export interface DescribeResponse {
@@ -700,11 +717,17 @@ export interface Endpoints {
   /** Lists them with their options, and where each was named. */
   "registry/Services/List": { readonly request: Empty; readonly response: ListServicesResponse };
   /**
-   * Adds a service, or replaces the service of this name. Every authority follows it from then on. What was found of its
-   * contract is in the response.
+   * Adds a service, or replaces the service of this name in the log. When this responds, every authority follows it, this one
+   * has tried to read its contract, for two seconds at most, and the gateways that follow this one have applied it; a gateway
+   * that has not within two seconds is among the problems. Callers of a service that was there before see no gap. A contract
+   * that cannot be served is refused with INVALID_ARGUMENT, and nothing is added.
    */
   "registry/Services/Put": { readonly request: PutServiceRequest; readonly response: PutServiceResponse };
-  /** Removes a service. gRPC names that belong to it stay its own. */
+  /**
+   * Removes a service from the log. When this responds, no authority follows it, and the gateways
+   * that follow this one have two seconds at most to apply it. gRPC names that belong to it stay its own. If
+   * the configuration file of an authority has a service of this name, that authority follows the one in the file from then on.
+   */
   "registry/Services/Delete": { readonly request: DeleteServiceRequest; readonly response: Empty };
   /** Lists the services and endpoints that the caller may call. An administrator sees all. */
   "registry/Registry/List": { readonly request: Empty; readonly response: ListResponse };

@@ -10,7 +10,7 @@ import { Callers } from "../gen/portico/options/v1/options.js";
  * characters each, in JSON.
  */
 const MAX_REQUEST = 64 * 1024;
-/** Other limits, by gRPC path: most are lower, one is higher. */
+/** Other limits, by gRPC path: lower for logins, higher for administrators. */
 const MAX_REQUESTS: ReadonlyMap<string, number> = new Map([
   ["/portico.auth.v1.Auth/Login", 16 * 1024],
   ["/portico.auth.v1.Auth/Refresh", 16 * 1024],
@@ -18,6 +18,8 @@ const MAX_REQUESTS: ReadonlyMap<string, number> = new Map([
   ["/portico.auth.v1.Auth/WhoAmI", 16 * 1024],
   // 10,000 resources, which a page for administrators sends.
   ["/portico.auth.v1.Rules/Preview", 4 * 1024 ** 2],
+  // Descriptors of 1 MiB in base64, and HTTP rules of 256 KiB in JSON.
+  ["/portico.registry.v1.Services/Put", 2 * 1024 ** 2],
 ]);
 
 /**

@@ -203,6 +203,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "cli/terminal",
     "cli/command",
   ],
+  ["cli/services", "src/gen", "src/address", "src/api", "src/config", "cli/terminal", "cli/command", "cli/roles"],
   ["cli/new", "src/contract", "cli/terminal", "cli/roles"],
   [
     "cli/dev",
@@ -229,6 +230,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "cli/mcp",
     "cli/completion",
     "cli/roles",
+    "cli/services",
     "cli/new",
     "cli/dev",
   ],

@@ -1,5 +1,5 @@
-// `portico services add` and `remove` change the services in the configuration file, and nothing
-// else in it.
+// `portico services add` and `remove` with `--config` change the services in the configuration
+// file, and nothing else in it.
 import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";
@@ -25,7 +25,7 @@ function services(t: Test, before?: object) {
   return {
     data,
     file,
-    run: (...args: string[]) => portico(["services", ...args], { env: { PORTICO_DATA: data } }),
+    run: (...args: string[]) => portico(["services", ...args, "--config", file], { env: { PORTICO_DATA: data } }),
     content: () => JSON.parse(readFileSync(file, "utf8")),
   };
 }
@@ -38,14 +38,14 @@ t.test("add creates the file if it does not exist", async (t) => {
 });
 
 t.test("add preserves the other members of the file, its mode, and a link to it", async (t) => {
-  const { run, file, content, data } = services(t, { maxBody: "1MiB", services: [SHOP] });
+  const { file, content, data } = services(t, { maxBody: "1MiB", services: [SHOP] });
   chmodSync(file, 0o640);
   const umask = process.umask(0o077);
   t.teardown(() => process.umask(umask));
   const link = join(data, "link.json");
   symlinkSync(file, link);
   const args = ["add", "orders", "127.0.0.1:1", "127.0.0.1:2", "--descriptors", "x.binpb", "--identity"];
-  await run(...args, "--config", link);
+  await portico(["services", ...args, "--config", link]);
   const descriptors = resolve("x.binpb");
   const orders = { name: "orders", target: ["127.0.0.1:1", "127.0.0.1:2"], descriptors, identity: true };
   t.same(content(), { maxBody: "1MiB", services: [SHOP, orders] });

@@ -55,7 +55,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     parts: [
       part(RegistryService, {
         register: () => never(),
-        list: () => ({ services: [] }),
+        list: () => ({ services: [], unread: [] }),
         resolve: () => ({ addresses: [] }),
         describe: () => ({ service: undefined, proto: "" }),
         async *watch() {

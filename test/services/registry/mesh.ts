@@ -22,6 +22,7 @@ import { serveGrpc } from "../../../src/rpc/grpc-js/server.js";
 import { Http2Channel } from "../../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../../src/rpc/service.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import { helloworld } from "../../support/helloworld.js";
 import { openMemoryStore } from "../../support/memory-store.js";
@@ -45,11 +46,18 @@ export function instanceOf({ name, parts, descriptors }: Service): Instance {
 
 export async function openMesh(
   t: Test,
-  options: Partial<Pick<Parameters<typeof createRegistry>[0], "external" | "externalRefresh">> = {},
+  {
+    store: given,
+    dataFolder = t.testdir({}),
+    ...options
+  }: Partial<Pick<Parameters<typeof createRegistry>[0], "external" | "externalRefresh" | "isOwn">> & {
+    /** Default: one in memory. The caller closes it. */
+    store?: KeyValueStore;
+    dataFolder?: string;
+  } = {},
 ) {
-  const dataFolder = t.testdir({});
   const limits = loadConfig({ data: dataFolder }, {});
-  const store = openMemoryStore();
+  const store = given ?? openMemoryStore();
   const authority = await openAuthority({
     store,
     dataFolder,
@@ -71,6 +79,7 @@ export async function openMesh(
     guard,
     external: [],
     owners: authority.grpcNames,
+    serviceLog: authority.serviceLog,
     connect: (target) => new Http2Channel(target),
     log,
     ...options,
@@ -83,15 +92,21 @@ export async function openMesh(
   for (const service of services) await registry.add(instanceOf(service));
   let server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: await freePort() }, limits);
   const channels: GrpcChannel[] = [];
-  t.teardown(async () => {
+  let closed: Promise<void> | undefined;
+  const closeAll = async (): Promise<void> => {
     for (const channel of channels) channel.close();
     registry.close();
     opened.close();
     await server.close(0);
     inProcess.close();
     await authority.close();
-    await store.close();
-  });
+    if (given === undefined) await store.close();
+  };
+  const close = (): Promise<void> => {
+    closed ??= closeAll();
+    return closed;
+  };
+  t.teardown(close);
 
   const { accessToken } = await unary(inProcess, AuthService.login, {
     account: "admin",
@@ -103,6 +118,8 @@ export async function openMesh(
   const gateway = bearer(readFileSync(join(dataFolder, "enrolment", "gateway"), "utf8").trim());
   return {
     registry,
+    close,
+    address: server.address as Address,
     owners: authority.grpcNames,
     inProcess,
     /** The token of the administrator of `default`. */

@@ -21,7 +21,7 @@ class Silent extends EventEmitter<{ opened: []; over: [] }> {
       part(RegistryService, {
         register: (_requests, { signal }) => this.#register(signal),
         async *watch() {},
-        list: () => ({ services: [] }),
+        list: () => ({ services: [], unread: [] }),
         resolve: () => ({ addresses: [] }),
         describe: () => ({ service: undefined, proto: "" }),
       }),

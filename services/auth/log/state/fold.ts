@@ -216,14 +216,15 @@ const FOLD: Fold = {
   servicePut: (state, { service }) => {
     if (service === undefined) return {};
     const before = state.services.get(service.name);
-    state.services.set(service.name, service);
+    state.services.put(service, state.revision);
     const changes = assertionSet(state, service.name, before, service);
-    return { changes, record: [before === undefined ? "service added" : "service changed", service.name] };
+    if (before === undefined) return { changes, record: ["service added", service.name] };
+    return { changes, record: ["service changed", namesOf(service.name, changedParts(before, service))] };
   },
   serviceDeleted: (state, { name }) => {
     const before = state.services.get(name);
     if (before === undefined) return {};
-    state.services.delete(name);
+    state.services.delete(name, state.revision);
     return { changes: assertionSet(state, name, before, undefined), record: ["service removed", name] };
   },
 };
@@ -233,6 +234,21 @@ function namesOf(service: string, names: readonly string[]): string {
   const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   return `${service}: ${names.slice(0, MAX_NAMED).join(", ")}${more}`;
 }
+
+/** The names of what differs, without the values: `targets`, `descriptors` and single options. */
+function changedParts(before: ConfiguredService, now: ConfiguredService): string[] {
+  const parts = (service: ConfiguredService): Record<string, unknown> => {
+    const { targets, descriptors, options } = service;
+    return { targets, descriptors: descriptors.toString("base64"), ...options };
+  };
+  const [old, after] = [parts(before), parts(now)];
+  const names = Object.keys({ ...old, ...after });
+  const changed = names.filter((name) => JSON.stringify(old[name], shown) !== JSON.stringify(after[name], shown));
+  return changed.length === 0 ? ["nothing"] : changed;
+}
+
+/** JSON has no 64-bit integers, which a duration is made of. */
+const shown = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}` : value);
 
 /** Removes enrolments of one name, and replaces the name's key, because their holders know it. */
 function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {

@@ -4,7 +4,6 @@
  * the number of records that each share has ever had (audit-records.ts). Keys and logins, perhaps a
  * million, are records outside of the JavaScript heap (records/); reading one returns a copy.
  */
-
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
 import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
 import { serviceScope } from "../../../../src/call/admission.js";
@@ -13,7 +12,6 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
-import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
@@ -22,6 +20,7 @@ import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { DraftTable } from "../records/draft-table.js";
 import { type Records, RecordTable } from "../records/record-table.js";
 import { GrpcNames } from "./grpc-names.js";
+import { ServiceTable } from "./service-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
 import { type TokenState, tokenOf } from "./token-state.js";
@@ -70,7 +69,7 @@ export class State {
   readonly keyGenerations: MapEntries<string, number> = new Map();
   readonly grpcNames: GrpcNames = new GrpcNames();
   /** The services that join without an enrolment, by name. */
-  readonly services: MapEntries<string, ConfiguredService> = new Map();
+  readonly services: ServiceTable = new ServiceTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -85,7 +84,7 @@ export class State {
     this.installationId = base.installationId;
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.grpcNames = new GrpcNames(base.grpcNames);
-    this.services = new DraftMap(base.services);
+    this.services = new ServiceTable(base.services);
     this.auditShares = new DraftMap(base.auditShares);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
@@ -161,8 +160,7 @@ export class State {
       }
       case "enrolment": {
         const { name } = token.enrolment;
-        const scopes = [serviceScope(name)];
-        return { ...EMPTY_CALLER, scopes, expires: toTimestamp(NEVER), enrolment: name };
+        return { ...EMPTY_CALLER, scopes: [serviceScope(name)], expires: toTimestamp(NEVER), enrolment: name };
       }
       default:
         return undefined;
@@ -213,7 +211,7 @@ export class State {
       installationId: this.installationId,
       keyGenerations: [...this.keyGenerations],
       grpcNames: this.grpcNames.freeze(),
-      services: [...this.services.values()],
+      services: this.services.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -246,13 +244,12 @@ export class State {
     this.installationId = snapshot.installationId || this.installationId;
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
-    for (const service of snapshot.services) this.services.set(service.name, service);
+    this.services.merge(snapshot.services);
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
 
   addNamespace(named: Pick<NamespaceState, "name" | "created" | "id">): NamespaceState {
-    const parts = { accounts: new Map(), accountNames: [], rules: new Map() };
-    const namespace: NamespaceState = { ...named, ...parts };
+    const namespace: NamespaceState = { ...named, accounts: new Map(), accountNames: [], rules: new Map() };
     this.namespaces.set(named.name, namespace);
     return namespace;
   }

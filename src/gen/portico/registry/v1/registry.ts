@@ -9,6 +9,7 @@ import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from 
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { ServiceOptions } from "./service_options.js";
+import { type ServiceSource } from "./services.js";
 
 /** How an instance was registered. It decides what gateways send with a call. */
 export enum Joined {
@@ -143,6 +144,11 @@ export interface ListRequest {
 
 export interface ListResponse {
   services: Service[];
+  /**
+   * Configured services without an endpoint, because their contract could not be read yet. Only administrators of `default`
+   * are told.
+   */
+  unread: UnreadService[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -163,6 +169,17 @@ export interface Service {
    * has too is told to callers who may see that service.
    */
   problems: string[];
+  /** Where it was named, if it joined without an enrolment. Only administrators of `default` are told. */
+  source: ServiceSource;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A configured service whose contract could not be read yet. */
+export interface UnreadService {
+  name: string;
+  source: ServiceSource;
+  /** Why, and what to do. */
+  error: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -843,13 +860,16 @@ export const ListRequest = {
 };
 
 function createBaseListResponse(): ListResponse {
-  return { services: [], _unknownFields: undefined };
+  return { services: [], unread: [], _unknownFields: undefined };
 }
 
 export const ListResponse = {
   encode(message: ListResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.services) {
       Service.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.unread) {
+      UnreadService.encode(v!, writer.uint32(18).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -870,6 +890,14 @@ export const ListResponse = {
           message.services.push(Service.decode(reader, reader.uint32()));
           continue;
         }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.unread.push(UnreadService.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -882,7 +910,16 @@ export const ListResponse = {
 };
 
 function createBaseService(): Service {
-  return { name: "", summary: "", endpoints: [], instances: 0, subject: "", problems: [], _unknownFields: undefined };
+  return {
+    name: "",
+    summary: "",
+    endpoints: [],
+    instances: 0,
+    subject: "",
+    problems: [],
+    source: 0,
+    _unknownFields: undefined,
+  };
 }
 
 export const Service = {
@@ -904,6 +941,9 @@ export const Service = {
     }
     for (const v of message.problems) {
       writer.uint32(50).string(v!);
+    }
+    if (message.source !== 0) {
+      writer.uint32(56).int32(message.source);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -962,6 +1002,75 @@ export const Service = {
           }
 
           message.problems.push(reader.string());
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.source = reader.int32() as any;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseUnreadService(): UnreadService {
+  return { name: "", source: 0, error: "", _unknownFields: undefined };
+}
+
+export const UnreadService = {
+  encode(message: UnreadService, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.source !== 0) {
+      writer.uint32(16).int32(message.source);
+    }
+    if (message.error !== "") {
+      writer.uint32(26).string(message.error);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnreadService {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseUnreadService();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.source = reader.int32() as any;
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.error = reader.string();
           continue;
         }
       }

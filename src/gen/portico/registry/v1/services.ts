@@ -10,12 +10,23 @@ import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { ServiceOptions } from "./service_options.js";
 
+/** Where a service was named. */
+export enum ServiceSource {
+  SERVICE_SOURCE_UNSPECIFIED = 0,
+  /** LOG - In the log, by `Put`. */
+  LOG = 1,
+  /** FILE - In the configuration file of the authority that responds. */
+  FILE = 2,
+  UNRECOGNIZED = -1,
+}
+
 /** A service that joins without an enrolment. */
 export interface ConfiguredService {
   /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
   name: string;
+  /** 1 to 100. */
   targets: Target[];
-  /** A google.protobuf.FileDescriptorSet with all imports; empty where the service has gRPC server reflection. */
+  /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   descriptors: Buffer;
   options: ServiceOptions | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -25,8 +36,78 @@ export interface ConfiguredService {
 export interface Target {
   /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   address: string;
-  /** Its share of the calls: those of the targets count against each other. 0 counts as 1. */
+  /** Its share of the calls: those of the targets count against each other. At most 1,000; 0 counts as 1. */
   weight: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListServicesRequest {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListServicesResponse {
+  /** By name. If the log and the file of the authority both name a service, the one of the log. */
+  services: ServiceListing[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A service as it is listed. */
+export interface ServiceListing {
+  /** Without its descriptors. */
+  service: ConfiguredService | undefined;
+  source: ServiceSource;
+  /** How many of its targets accept a connection now. */
+  reachable: number;
+  /** Why the authority that responds could not read its contract the last time; empty where it was read. */
+  error: string;
+  /** What of the contract is not served as declared, in words. Of many problems, the first. */
+  problems: string[];
+  /** How many endpoints it has. */
+  endpoints: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface PutServiceRequest {
+  service:
+    | ConfiguredService
+    | undefined;
+  /** Only tells what would be found. Nothing is changed. */
+  dryRun: boolean;
+  /** Whether the name must be new: then a service of this name is refused with ALREADY_EXISTS. */
+  create: boolean;
+  /** Whether descriptors that were given before stay, where this request has none. */
+  keepDescriptors: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface PutServiceResponse {
+  endpoints: FoundEndpoint[];
+  /** What of the contract is not served as declared, in words; also servers and names that another service has. */
+  problems: string[];
+  /** Why the contract cannot be read now; empty where it was read. The service was added nevertheless. */
+  error: string;
+  /** The key by which the service verifies caller assertions, in base64; empty unless this request turned `assertion` on. */
+  verificationKey: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An endpoint that was found in a contract. */
+export interface FoundEndpoint {
+  /** Such as `service:shop:Shop.Get`. */
+  resource: string;
+  /** Its path, such as `/v1/shop/Shop/Get`. */
+  path: string;
+  /** Methods and paths of its HTTP rules, such as `GET /v1/items/{id}`. */
+  rest: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteServiceRequest {
+  name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteServiceResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -167,6 +248,497 @@ export const Target = {
     return message;
   },
 };
+
+function createBaseListServicesRequest(): ListServicesRequest {
+  return { _unknownFields: undefined };
+}
+
+export const ListServicesRequest = {
+  encode(message: ListServicesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListServicesRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListServicesRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseListServicesResponse(): ListServicesResponse {
+  return { services: [], _unknownFields: undefined };
+}
+
+export const ListServicesResponse = {
+  encode(message: ListServicesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.services) {
+      ServiceListing.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListServicesResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListServicesResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.services.push(ServiceListing.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseServiceListing(): ServiceListing {
+  return { service: undefined, source: 0, reachable: 0, error: "", problems: [], endpoints: 0, _unknownFields: undefined };
+}
+
+export const ServiceListing = {
+  encode(message: ServiceListing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== undefined) {
+      ConfiguredService.encode(message.service, writer.uint32(10).fork()).join();
+    }
+    if (message.source !== 0) {
+      writer.uint32(16).int32(message.source);
+    }
+    if (message.reachable !== 0) {
+      writer.uint32(24).int32(message.reachable);
+    }
+    if (message.error !== "") {
+      writer.uint32(34).string(message.error);
+    }
+    for (const v of message.problems) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.endpoints !== 0) {
+      writer.uint32(48).int32(message.endpoints);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ServiceListing {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseServiceListing();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.service = ConfiguredService.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.source = reader.int32() as any;
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.reachable = reader.int32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.problems.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.endpoints = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePutServiceRequest(): PutServiceRequest {
+  return { service: undefined, dryRun: false, create: false, keepDescriptors: false, _unknownFields: undefined };
+}
+
+export const PutServiceRequest = {
+  encode(message: PutServiceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== undefined) {
+      ConfiguredService.encode(message.service, writer.uint32(10).fork()).join();
+    }
+    if (message.dryRun !== false) {
+      writer.uint32(16).bool(message.dryRun);
+    }
+    if (message.create !== false) {
+      writer.uint32(24).bool(message.create);
+    }
+    if (message.keepDescriptors !== false) {
+      writer.uint32(32).bool(message.keepDescriptors);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutServiceRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePutServiceRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.service = ConfiguredService.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.dryRun = reader.bool();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.create = reader.bool();
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.keepDescriptors = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePutServiceResponse(): PutServiceResponse {
+  return { endpoints: [], problems: [], error: "", verificationKey: "", _unknownFields: undefined };
+}
+
+export const PutServiceResponse = {
+  encode(message: PutServiceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.endpoints) {
+      FoundEndpoint.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.problems) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.error !== "") {
+      writer.uint32(26).string(message.error);
+    }
+    if (message.verificationKey !== "") {
+      writer.uint32(34).string(message.verificationKey);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PutServiceResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePutServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.endpoints.push(FoundEndpoint.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.problems.push(reader.string());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.verificationKey = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<PutServiceResponse>, I>>(object: I): PutServiceResponse {
+    const message = createBasePutServiceResponse();
+    message.endpoints = object.endpoints?.map((e) => FoundEndpoint.fromPartial(e)) || [];
+    message.problems = object.problems?.map((e) => e) || [];
+    message.error = object.error ?? "";
+    message.verificationKey = object.verificationKey ?? "";
+    return message;
+  },
+};
+
+function createBaseFoundEndpoint(): FoundEndpoint {
+  return { resource: "", path: "", rest: [], _unknownFields: undefined };
+}
+
+export const FoundEndpoint = {
+  encode(message: FoundEndpoint, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.resource !== "") {
+      writer.uint32(10).string(message.resource);
+    }
+    if (message.path !== "") {
+      writer.uint32(18).string(message.path);
+    }
+    for (const v of message.rest) {
+      writer.uint32(26).string(v!);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FoundEndpoint {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseFoundEndpoint();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.path = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.rest.push(reader.string());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<FoundEndpoint>, I>>(object: I): FoundEndpoint {
+    const message = createBaseFoundEndpoint();
+    message.resource = object.resource ?? "";
+    message.path = object.path ?? "";
+    message.rest = object.rest?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseDeleteServiceRequest(): DeleteServiceRequest {
+  return { name: "", _unknownFields: undefined };
+}
+
+export const DeleteServiceRequest = {
+  encode(message: DeleteServiceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteServiceRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteServiceRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDeleteServiceResponse(): DeleteServiceResponse {
+  return { _unknownFields: undefined };
+}
+
+export const DeleteServiceResponse = {
+  encode(message: DeleteServiceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteServiceResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteServiceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+export const ServicesService = {
+  /** Lists them with their options, and where each was named. */
+  list: {
+    path: "/portico.registry.v1.Services/List" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListServicesRequest): Buffer => ListServicesRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ListServicesRequest => ListServicesRequest.decode(value),
+    responseSerialize: (value: ListServicesResponse): Buffer =>
+      ListServicesResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListServicesResponse => ListServicesResponse.decode(value),
+  },
+  /**
+   * Adds a service, or replaces the service of this name in the log. When this responds, every authority follows it, this one
+   * has tried to read its contract, for two seconds at most, and the gateways that follow this one have applied it; a gateway
+   * that has not within two seconds is among the problems. Callers of a service that was there before see no gap. A contract
+   * that cannot be served is refused with INVALID_ARGUMENT, and nothing is added.
+   */
+  put: {
+    path: "/portico.registry.v1.Services/Put" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: PutServiceRequest): Buffer => PutServiceRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): PutServiceRequest => PutServiceRequest.decode(value),
+    responseSerialize: (value: PutServiceResponse): Buffer => PutServiceResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): PutServiceResponse => PutServiceResponse.decode(value),
+  },
+  /**
+   * Removes a service from the log. When this responds, no authority follows it, and the gateways
+   * that follow this one have two seconds at most to apply it. gRPC names that belong to it stay its own. If
+   * the configuration file of an authority has a service of this name, that authority follows the one in the file from then on.
+   */
+  delete: {
+    path: "/portico.registry.v1.Services/Delete" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: DeleteServiceRequest): Buffer => DeleteServiceRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): DeleteServiceRequest => DeleteServiceRequest.decode(value),
+    responseSerialize: (value: DeleteServiceResponse): Buffer =>
+      DeleteServiceResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteServiceResponse => DeleteServiceResponse.decode(value),
+  },
+} as const;
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
