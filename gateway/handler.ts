@@ -58,7 +58,7 @@ async function handle(request: GatewayRequest, options: StageOptions): Promise<G
       (await admit(request, route, credentials, state, options));
     state.admission = admission;
 
-    const deadlineMonotonicMs = deadlineOf(target.endpoint, timeout, options.config);
+    const deadlineMonotonicMs = deadlineOf(target, timeout, options.config);
     const response = await call(
       { request, state, route, target, credentials, admission, deadlineMonotonicMs },
       body,

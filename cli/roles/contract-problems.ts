@@ -9,7 +9,7 @@ import { readOnce } from "../../services/registry/external.js";
 import { readHttpRules } from "../../services/registry/http-rules.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
-import { formatGrpcTarget } from "../../src/address/address.js";
+import { formatServiceTarget } from "../../src/address/srv.js";
 import type { Config } from "../../src/config/config.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
@@ -44,7 +44,7 @@ export async function problemsIn(service: ExternalService, config: Config): Prom
     const checked = readContract(name, descriptors, contract.grpcServices);
     return [...problems, ...problemsOf(checked, options.bindingPrefix)];
   } catch (error) {
-    const source = file ?? targets.map(({ target }) => formatGrpcTarget(target)).join(", ");
+    const source = file ?? targets.map(({ target }) => formatServiceTarget(target)).join(", ");
     throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);
   }
 }

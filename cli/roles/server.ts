@@ -94,7 +94,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const parts = { catalog, guard, health, usage, callQueue };
   const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
-  dispatcher.forward = forwardTo(catalog.routes);
+  dispatcher.forward = forwardTo(catalog.routes, guard);
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }
 

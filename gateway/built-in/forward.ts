@@ -7,6 +7,7 @@
  * assertion who calls.
  */
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import type { SigningGuard } from "../../src/call/admission.js";
 import { first, type Metadata, requestIdOf } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { CallStart, OutgoingCall } from "../../src/rpc/channel.js";
@@ -26,7 +27,7 @@ type Messages = AsyncIterable<Uint8Array>;
  * Finds the method that forwards the calls of a gRPC path; undefined if no configured service has
  * the path.
  */
-export function forwardTo(routes: Routes): FindMethod {
+export function forwardTo(routes: Routes, guard: Pick<SigningGuard, "assertionOf">): FindMethod {
   // A target is replaced when its service changes, so its method is then forgotten.
   const methods = new WeakMap<Target, ServedMethod>();
   return (path, metadata) => {
@@ -36,7 +37,7 @@ export function forwardTo(routes: Routes): FindMethod {
     if (target === undefined || !isConfigured(target)) return undefined;
     const known = methods.get(target);
     if (known !== undefined) return known;
-    const method = methodOf(target);
+    const method = methodOf(target, guard);
     methods.set(target, method);
     return method;
   };
@@ -46,20 +47,22 @@ function isConfigured({ identity }: Target): boolean {
   return identity === "names" || identity === "none";
 }
 
-function methodOf(target: Target): ServedMethod {
+function methodOf(target: Target, guard: Pick<SigningGuard, "assertionOf">): ServedMethod {
   const { endpoint } = target;
   const { clientStreaming, serverStreaming } = endpoint.method.proto;
   return {
     name: endpoint.name,
     path: endpoint.path,
     endpoint,
+    callTime: target.callTime,
+    maxMessage: target.options.maxMessage || undefined,
     load: undefined,
     requestStream: clientStreaming,
     responseStream: serverStreaming,
     decode: (bytes) => bytes,
     encode: (bytes) => bytes as Uint8Array,
     run(request, context) {
-      const forwarded = new ForwardedCall(target, context);
+      const forwarded = new ForwardedCall(target, context, startOf(target, context, guard));
       if (clientStreaming) void forwarded.sendAll(request as Messages);
       else forwarded.sendOne(request as Uint8Array);
       return serverStreaming ? forwarded.responses : forwarded.onlyResponse();
@@ -75,7 +78,7 @@ class ForwardedCall {
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(target: Target, context: BuiltInContext) {
+  constructor(target: Target, context: BuiltInContext, start: CallStart) {
     this.#target = target;
     this.responses = new MessageQueue((bytes) => bytes, {
       pause: () => this.#call.pause(),
@@ -83,7 +86,7 @@ class ForwardedCall {
       abandon: () => this.#call.cancel(),
     });
     const { channel, metadata: passed } = target;
-    this.#call = channel.open(startOf(target, context), {
+    this.#call = channel.open(start, {
       onHeaders: (headers) => context.sendHeaders(passed.select(headers)),
       onMessage: (message) => this.responses.push(message),
       onDrain: () => this.#wake?.(),
@@ -135,8 +138,9 @@ class ForwardedCall {
   }
 }
 
-function startOf({ endpoint, identity, metadata: passed }: Target, context: BuiltInContext): CallStart {
-  const { caller, namespace, metadata: sent } = context;
+function startOf(target: Target, context: BuiltInContext, guard: Pick<SigningGuard, "assertionOf">): CallStart {
+  const { endpoint, identity, metadata: passed } = target;
+  const { caller, namespace, namespaceId, metadata: sent } = context;
   const metadata: Metadata[number][] = [["platform-namespace", namespace]];
   const requestId = requestIdOf(sent);
   if (requestId !== undefined) metadata.push(["x-request-id", requestId]);
@@ -152,6 +156,7 @@ function startOf({ endpoint, identity, metadata: passed }: Target, context: Buil
     path: endpoint.path,
     metadata,
     deadlineMonotonicMs: context.deadlineMonotonicMs,
+    context: target.sendsAssertion ? guard.assertionOf({ endpoint, caller, namespace, namespaceId }) : undefined,
     repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
   };
 }

@@ -11,7 +11,8 @@
  * This room knows no request and no socket.
  */
 import { Authorities, type AuthorityLink } from "../../src/access/follow/authorities.js";
-import { type Lookup, lookupAll, ResolvedNames } from "../../src/address/resolved-names.js";
+import { type Lookup, ResolvedNames } from "../../src/address/resolved-names.js";
+import { lookupBoth } from "../../src/address/srv.js";
 import type { Instance, WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -39,14 +40,14 @@ export interface CatalogOptions extends InstanceConnectOptions, ContractsOptions
   readonly channel: Channel;
   /** The authorities with the registries, if there are several. */
   readonly authorities?: Authorities | undefined;
-  /** Resolves a host name. Default: the resolver of the operating system. */
+  /** Resolves a host name or an SRV name. Default: the resolver of the operating system. */
   readonly lookup?: Lookup;
-  /** Interval of name resolution in milliseconds; default 5 s. */
+  /** Interval of name resolution and of health checks in milliseconds; default 5 s. */
   readonly lookMs?: number;
   readonly log: Logger;
 }
 
-const RESOLVE_MS = 5_000;
+const LOOK_MS = 5_000;
 /**
  * Each sixth round resolves every name again. The other rounds resolve only names whose addresses
  * cannot be reached.
@@ -72,8 +73,8 @@ export class Catalog implements WatchListener {
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#contracts = new Contracts(options);
-    this.#names = new ResolvedNames(options.lookup ?? lookupAll, (host) => this.#onAddresses(host));
-    this.#resolving = setInterval(() => this.#resolveNames(), options.lookMs ?? RESOLVE_MS);
+    this.#names = new ResolvedNames(options.lookup ?? lookupBoth(), (host) => this.#onAddresses(host));
+    this.#resolving = setInterval(() => this.#lookAgain(), options.lookMs ?? LOOK_MS);
     this.#resolving.unref();
     this.arrived = new Promise((resolve) => {
       this.#onArrived = resolve;
@@ -243,10 +244,13 @@ export class Catalog implements WatchListener {
     for (const instances of this.#services.values()) if (instances.has(host)) instances.rebuild();
   }
 
-  #resolveNames(): void {
+  #lookAgain(): void {
     const all = this.#rounds++ % ROUNDS === 0;
     const seen = new Set<string>();
-    for (const instances of this.#services.values()) instances.resolveNames(all, seen);
+    for (const instances of this.#services.values()) {
+      instances.resolveNames(all, seen);
+      instances.checkHealth();
+    }
     this.#names.keep(seen);
   }
 }

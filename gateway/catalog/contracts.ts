@@ -121,6 +121,9 @@ export interface ContractsOptions {
   readonly readTypes?: ReadTypes | undefined;
 }
 
+/** The maximum size of a message that calls in JSON carry, in bytes. */
+export const MAX_JSON_MESSAGE = 16 * 1024 ** 2;
+
 /**
  * Maximum elements that the first call parses at once, and maximum endpoints whose paths are read
  * at once. It takes about 20 ms.
@@ -165,11 +168,13 @@ export class Contracts {
    */
   hold({ service, descriptors, grpcServices, reflected, options }: Announced): CatalogContract {
     const style = SELF_GOVERNED.has(service) ? CANONICAL : styleOf(options, this.#options);
-    const schemaHash = `${hashOf(descriptors)} ${style.omitZeros} ${style.protoNames} ${style.ignoreUnknown}`;
+    const maxMessage = options?.maxMessage ? Math.min(options.maxMessage, MAX_JSON_MESSAGE) : this.#options.maxMessage;
+    const { omitZeros, protoNames, ignoreUnknown } = style;
+    const schemaHash = [hashOf(descriptors), omitZeros, protoNames, ignoreUnknown, maxMessage].join(" ");
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {
-      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, style);
+      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, { ...style, maxMessage });
       const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
       contract = new CatalogContract(hash, schema, grpcServices, endpoints);
       this.#contracts.set(hash, contract);
@@ -190,8 +195,8 @@ export class Contracts {
     if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
   }
 
-  #read(hash: string, descriptors: Buffer, style: JsonStyle): Schema {
-    return new Schema(hash, new DescriptorSet(descriptors), { ...style, maxMessage: this.#options.maxMessage });
+  #read(hash: string, descriptors: Buffer, options: JsonStyle & CodecOptions): Schema {
+    return new Schema(hash, new DescriptorSet(descriptors), options);
   }
 }
 

@@ -3,16 +3,22 @@
  * routes made from the contracts.
  */
 import { isDeepStrictEqual } from "node:util";
-import { hostNameOf, type ResolvedNames } from "../../src/address/resolved-names.js";
+import { parseGrpcTarget } from "../../src/address/address.js";
+import type { ResolvedNames } from "../../src/address/resolved-names.js";
+import { isPrivate } from "../../src/address/srv.js";
 import { passes } from "../../src/contract/metadata-names.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Instance, Joined } from "../../src/gen/portico/registry/v1/registry.js";
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { Logger } from "../../src/log.js";
 import { Balancer } from "../../src/rpc/balancer.js";
-import type { Channel, Verify } from "../../src/rpc/channel.js";
+import type { Channel } from "../../src/rpc/channel.js";
+import { EQUAL, type Share } from "../../src/rpc/shares.js";
+import type { ChannelOptions } from "../../src/rpc/transport.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
+import { HealthCheck } from "./health-check.js";
 import { PassedMetadata } from "./passed-metadata.js";
+import { keyOf, namesIn, type Place, placesOf, sharesOf } from "./places.js";
 import type { Routes } from "./routes.js";
 import { type ServiceStatuses, statusesOf } from "./service-statuses.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
@@ -23,12 +29,13 @@ export interface InstanceConnectOptions {
    * address. It opens a new channel each time, which the catalog closes. The address is not
    * trusted: any enrolled process may announce any address.
    * @param options `verify` is called for each connection before it takes calls; `ip` is the
-   * address of the host name to connect to
+   * address of the host name to connect to; `maxBody` is the maximum size of a message that is
+   * received, if the service has its own
    */
   readonly connect: (
     address: string,
     instance: Pick<KnownInstance, "service" | "id" | "options">,
-    options: { readonly verify: Verify | undefined; readonly ip: string | undefined },
+    options: Pick<ChannelOptions, "verify" | "ip" | "maxBody">,
   ) => Channel;
   /**
    * Reads the contract of the server at the other end of a connection; undefined if it is the known
@@ -90,12 +97,6 @@ export function isSame(one: KnownInstance, other: KnownInstance): boolean {
   );
 }
 
-/** An address, and one of the IP addresses of its host name if it has several. */
-interface Place {
-  readonly address: string;
-  readonly ip: string | undefined;
-}
-
 /** The channel to one place of an instance. */
 interface Link {
   readonly channel: Channel;
@@ -103,6 +104,7 @@ interface Link {
   readonly announced: CatalogContract;
   /** With these the channel was opened. */
   readonly options: ServiceOptions;
+  readonly health: HealthCheck | undefined;
   /**
    * The contract with which calls are encoded. It is the announced one, until the server itself is
    * found to have another.
@@ -110,6 +112,8 @@ interface Link {
   contract: CatalogContract;
   /** Why the contract could not be read the last time. */
   readError: string | undefined;
+  /** Whether the instance said at the last check that it serves. */
+  isServing: boolean;
 }
 
 export class ServiceInstances {
@@ -141,7 +145,7 @@ export class ServiceInstances {
 
   add(instance: KnownInstance): void {
     this.#instances.set(instance.id, instance);
-    for (const host of hostNamesOf(instance)) void this.#options.names.resolve(host);
+    for (const name of this.#namesOf(instance)) void this.#options.names.resolve(name);
   }
 
   /** Removes an instance. @returns the removed instance */
@@ -157,23 +161,31 @@ export class ServiceInstances {
     this.#balancer.close();
   }
 
-  has(host: string): boolean {
-    return [...this.#instances.values()].some((instance) => hostNamesOf(instance).includes(host));
+  has(name: string): boolean {
+    return [...this.#instances.values()].some((instance) => this.#namesOf(instance).includes(name));
   }
 
   /**
-   * Resolves the host names of places that cannot be reached, or of all places if `all` is true.
-   * Adds each host name to `seen`.
+   * Resolves the names of instances that cannot be reached everywhere, or of all instances if `all`
+   * is true. Adds each name to `seen`.
    */
   resolveNames(all: boolean, seen: Set<string>): void {
-    for (const { id, addresses } of this.#instances.values()) {
-      for (const place of this.#placesOf(addresses)) {
-        const host = hostNameOf(place.address);
-        if (host === undefined) continue;
-        seen.add(host);
-        if (all || this.#links.get(keyOf(id, place))?.channel.state !== "ready") void this.#options.names.resolve(host);
+    const { names } = this.#options;
+    for (const instance of this.#instances.values()) {
+      const places = placesOf(instance.addresses, names);
+      const isReady = ({ id }: KnownInstance, place: Place): boolean =>
+        this.#links.get(keyOf(id, place))?.channel.state === "ready";
+      const isReachable = places.length > 0 && places.every((place) => isReady(instance, place));
+      for (const name of this.#namesOf(instance)) {
+        seen.add(name);
+        if (all || !isReachable) void names.resolve(name);
       }
     }
+  }
+
+  /** The names that must be resolved to reach an instance. */
+  #namesOf({ addresses }: KnownInstance): string[] {
+    return namesIn(addresses, this.#options.names);
   }
 
   /**
@@ -181,8 +193,11 @@ export class ServiceInstances {
    * changed.
    */
   rebuild(): void {
-    const { contracts, routes, service } = this.#options;
+    const { contracts, routes, service, names } = this.#options;
     const before = this.#links;
+    // A new record of an SRV name may name a host that was not known before.
+    for (const name of [...this.#instances.values()].flatMap((instance) => this.#namesOf(instance)))
+      if (names.addressesOf(name).length === 0) void names.resolve(name);
     this.#links = new Map([...this.#instances.values()].flatMap((instance) => this.#linksOf(instance)));
     for (const [key, link] of before) if (this.#links.get(key) !== link) contracts.release(link.contract);
     this.#balance();
@@ -194,13 +209,16 @@ export class ServiceInstances {
     const links = this.#links;
     const contracts = new Map([...links.values()].map(({ channel, contract }) => [channel, contract]));
     const channels = new Map([...links].map(([key, { channel }]) => [key, channel]));
-    this.#balancer.update(channels, (channel) => contracts.get(channel));
+    const byKey = sharesOf([...this.#instances.values()], this.#options.names);
+    const shares = new Map([...links].map(([key, { channel }]) => [channel, byKey.get(key) ?? EQUAL]));
+    const shareOf = (channel: Channel): Share => shares.get(channel) ?? EQUAL;
+    this.#balancer.update(channels, (channel) => contracts.get(channel), shareOf);
   }
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
     const { id, addresses, contract, options } = instance;
-    return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
+    return placesOf(addresses, this.#options.names).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
       const fits = link?.announced === contract || link?.contract === contract;
@@ -215,25 +233,51 @@ export class ServiceInstances {
     });
   }
 
-  #placesOf(addresses: ReadonlySet<string>): Place[] {
-    return [...addresses].flatMap((address): Place[] => {
-      const host = hostNameOf(address);
-      const ips = host === undefined ? [] : this.#options.names.addressesOf(host);
-      return ips.length < 2 ? [{ address, ip: undefined }] : ips.map((ip) => ({ address, ip }));
-    });
-  }
-
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id, options) : undefined;
+    if (options.assertion && !isPrivate(parseGrpcTarget(address)))
+      throw new Error("caller assertions are sent over TLS, to a loopback address or a unix socket only");
+    const health =
+      options === NO_OPTIONS ? undefined : new HealthCheck((isServing) => this.#onHealth(link, id, isServing));
+    const verifyBoth = async (connection: Channel): Promise<boolean> => {
+      const isSame = !reflected || (await this.#verify(connection, link, id, options));
+      await health?.begin(connection);
+      return isSame && (link.isServing || !this.#hasOtherThan(link));
+    };
+    const verify = reflected || health !== undefined ? verifyBoth : undefined;
+    const limit = options.maxMessage === 0 ? {} : { maxBody: options.maxMessage };
     const link: Link = {
-      channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
+      channel: this.#options.connect(address, { service, id, options }, { verify, ip, ...limit }),
       announced: contract,
       options,
+      health,
       contract,
       readError: undefined,
+      isServing: true,
     };
     contract.uses++;
     return link;
+  }
+
+  #onHealth(link: Link, id: string, isServing: boolean): void {
+    this.#balancer.setServing(link.channel, isServing);
+    if (isServing === link.isServing) return;
+    link.isServing = isServing;
+    const { service, log } = this.#options;
+    if (isServing) log.info({ service, id }, "an instance serves again, as its gRPC health says");
+    else log.warn({ service, id }, "an instance gets no calls: its gRPC health is NOT_SERVING");
+  }
+
+  /** Whether calls that have waited for a link may go to another one. */
+  #hasOtherThan(link: Link): boolean {
+    const { channel: waited } = link;
+    return [...this.#links.values()].some(
+      ({ channel, isServing }) => channel !== waited && isServing && channel.state !== "broken",
+    );
+  }
+
+  /** Asks the instances that have gRPC health whether they serve. */
+  checkHealth(): void {
+    for (const { health, channel } of this.#links.values()) if (channel.state === "ready") void health?.ask(channel);
   }
 
   /**
@@ -283,9 +327,12 @@ export class ServiceInstances {
     const identity = commonIdentityForm(instances);
     const metadata = new PassedMetadata(commonMetadata(instances));
     const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
+    this.#balancer.maxCalls = serviceOptions.maxConcurrent || Number.POSITIVE_INFINITY;
     const statuses = this.#statusesOf(serviceOptions);
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
-      const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
+      const own = placesOf(addresses, this.#options.names).flatMap(
+        (place) => this.#links.get(keyOf(id, place))?.contract ?? [],
+      );
       return { id, contracts: own.length === 0 ? [contract] : own };
     });
     const contracts = [...new Set(known.flatMap((each) => each.contracts))];
@@ -324,14 +371,6 @@ export class ServiceInstances {
 
 /** The maximum length of a value in the log. */
 const MAX_SHOWN = 40;
-
-function hostNamesOf({ addresses }: KnownInstance): string[] {
-  return [...addresses].flatMap((address) => hostNameOf(address) ?? []);
-}
-
-function keyOf(id: string, { address, ip }: Place): string {
-  return ip === undefined ? `${id} ${address}` : `${id} ${address} ${ip}`;
-}
 
 /** How the instance learns who calls. It depends on how the instance joined. */
 function identityFormOf({ service, joined, identity }: Instance): IdentityForm {

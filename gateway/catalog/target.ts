@@ -9,20 +9,21 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
 import { RestStyle, ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
-import type { MessageCodec } from "../../src/json/codec.js";
+import { type MessageCodec, TooLargeError } from "../../src/json/codec.js";
 import type { JsonStyle } from "../../src/json/types.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
+import { durationMs } from "../../src/time.js";
 import { writeDetail } from "../http/error-object.js";
 import { toCallError } from "../http/errors.js";
-import type { CatalogContract } from "./contracts.js";
+import { type CatalogContract, MAX_JSON_MESSAGE } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
 import type { ServiceStatuses } from "./service-statuses.js";
 
 /**
  * How a service learns who calls. The authority gets the bearer token. A registered service gets a
  * caller assertion. An external service gets the names of the account and the namespace if its
- * configuration asks for them, and otherwise nothing.
+ * configuration asks for them, and otherwise nothing. Its options may ask for an assertion too.
  */
 export type IdentityForm = "token" | "context" | "names" | "none";
 
@@ -110,6 +111,10 @@ export class Target {
   readonly identity: IdentityForm;
   readonly metadata: PassedMetadata;
   readonly options: ServiceOptions;
+  /** Whether it gets the caller assertion. */
+  readonly sendsAssertion: boolean;
+  /** How long a unary call may take, in milliseconds, if an administrator has set it. */
+  readonly callTime: number | undefined;
   /** Undefined if the options set no HTTP status. */
   readonly statuses: ServiceStatuses | undefined;
   #input: DescMessage | undefined;
@@ -127,6 +132,19 @@ export class Target {
     this.metadata = metadata;
     this.options = options;
     this.statuses = statuses;
+    this.sendsAssertion = identity === "context" || options.assertion;
+    this.callTime = options.callTime && durationMs(options.callTime);
+  }
+
+  /**
+   * The maximum size of a message in bytes, in both directions.
+   * @param isBinary whether the caller sends and receives protobuf
+   * @param usual the setting of the gateway, for a service without a limit of its own
+   */
+  maxMessage(isBinary: boolean, usual: number): number {
+    const own = this.options.maxMessage;
+    if (own === 0) return usual;
+    return isBinary ? own : Math.min(own, MAX_JSON_MESSAGE);
   }
 
   /** Whether the paths of its annotations are for clients of grpc-gateway. */
@@ -158,7 +176,7 @@ export class Target {
 
   /** The codec of one field of its request or response. */
   field(field: DescField): MessageCodec {
-    return this.contract.codec(field);
+    return limited(this.contract.codec(field), this.options.maxMessage);
   }
 
   /** Whether its responses contain fields that the contract declares secret. */
@@ -226,9 +244,27 @@ export class Target {
   }
 
   get response(): MessageCodec {
-    this.#response ??= this.contract.codec(this.output);
+    this.#response ??= limited(this.contract.codec(this.output), this.options.maxMessage);
     return this.#response;
   }
+}
+
+/**
+ * A codec that refuses to write messages that are too large for JSON. Where the limit of the
+ * service is lower, its channel has refused them.
+ */
+function limited(codec: MessageCodec, maxMessage: number): MessageCodec {
+  if (maxMessage <= MAX_JSON_MESSAGE) return codec;
+  const check = (wire: Uint8Array): Uint8Array => {
+    if (wire.length <= MAX_JSON_MESSAGE) return wire;
+    throw new TooLargeError(`a message for JSON is larger than ${MAX_JSON_MESSAGE} bytes`);
+  };
+  return {
+    read: (json) => codec.read(json),
+    readQuery: (parameters) => codec.readQuery(parameters),
+    write: (wire) => codec.write(check(wire)),
+    writeBody: (wire) => codec.writeBody(check(wire)),
+  };
 }
 
 /** The endpoint of a path. */

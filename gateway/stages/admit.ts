@@ -11,6 +11,7 @@ import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Route } from "../catalog/target.js";
 import { announcesBody } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
+import type { Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
 import { queueAfterBody } from "./request-queue.js";
@@ -41,7 +42,7 @@ export function admitAtOnce(
   if (readsBody && dialect.isEncoded(request)) return undefined;
   const admission = options.guard.admitAtOnce(credentials, target.endpoint);
   if (admission === undefined) return undefined;
-  const maxBody = dialect.maxBody(maxMessageOf(route, options));
+  const maxBody = dialect.maxBody(maxMessageOf(route, dialect, options));
   // The last byte of the body arrived before this decision, so no second decision is needed.
   const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
   return body && { admission, body };
@@ -71,7 +72,7 @@ export async function admit(
   const early = await guard.admit(credentials, target.endpoint);
   if (!mustReadBody(request, route, state)) return { admission: early, body: route.body ?? NO_BODY };
 
-  const maxMessage = maxMessageOf(route, options);
+  const maxMessage = maxMessageOf(route, dialect, options);
   const received = await request.body(dialect.maxBody(maxMessage));
   const isEncoded = dialect.isEncoded(request);
   const body = isEncoded ? await dialect.decodeBody(request, target, received, maxMessage) : received;
@@ -85,6 +86,8 @@ function mustReadBody(request: GatewayRequest, route: Route, { dialect }: Reques
   );
 }
 
-function maxMessageOf({ target: { endpoint } }: Route, { config: { maxBody } }: StageOptions): number {
-  return endpoint.maxRequest === undefined ? maxBody : Math.min(endpoint.maxRequest, maxBody);
+function maxMessageOf({ target }: Route, { isBinary }: Dialect, { config: { maxBody } }: StageOptions): number {
+  const { maxRequest } = target.endpoint;
+  const limit = target.maxMessage(isBinary === true, maxBody);
+  return maxRequest === undefined ? limit : Math.min(maxRequest, limit);
 }

@@ -7,7 +7,6 @@
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Admission, Credentials } from "../../src/call/admission.js";
 import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
-import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { PassedMetadata } from "../catalog/passed-metadata.js";
@@ -87,14 +86,14 @@ async function callWithTypes(
 
 /**
  * When a call must have ended, in milliseconds of `performance.now()`. A stream has a deadline only
- * where the client sets one.
+ * where the client sets one. The call time of a service replaces both settings of the gateway.
  */
 export function deadlineOf(
-  { shape }: Endpoint,
+  { endpoint: { shape }, callTime: own }: Pick<Target, "endpoint" | "callTime">,
   timeout: number | undefined,
   { callTime, maxCallTime }: StageOptions["config"],
 ): number | undefined {
-  if (shape === "unary") return performance.now() + Math.min(timeout ?? callTime, maxCallTime);
+  if (shape === "unary") return performance.now() + Math.min(timeout ?? own ?? callTime, own ?? maxCallTime);
   return timeout === undefined ? undefined : performance.now() + timeout;
 }
 
@@ -219,7 +218,7 @@ export function startOf(
     metadata: metadataOf(admitted, admission, options),
     deadlineMonotonicMs: deadline,
     admission,
-    context: target.identity === "context" ? options.guard.assertionOf(admission) : undefined,
+    context: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }

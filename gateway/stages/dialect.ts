@@ -61,6 +61,8 @@ export interface Dialect {
    * first.
    */
   readonly takesChunks: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
+  /** Whether it carries protobuf messages in binary form; default: it converts them to JSON. */
+  readonly isBinary?: boolean;
   /** Maximum size of a body, in bytes, that carries a message of `maxMessage` bytes. */
   readonly maxBody: (maxMessage: number) => number;
   /**

@@ -1,6 +1,7 @@
 /** Checks the names and addresses of instances that register. */
 
 import { isUnixSocket } from "../../src/address/address.js";
+import { isSrvName } from "../../src/address/srv.js";
 import { isMetadataNames, METADATA_NAMES } from "../../src/contract/metadata-names.js";
 import { BINDING_PREFIX, NAME, RESERVED_NAMES, SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
@@ -42,8 +43,8 @@ export function checkInstance(instance: Instance, local: boolean): void {
     throw new Error(`${addresses.length} addresses; 1 to ${MAX_ADDRESSES} are accepted`);
   }
   for (const address of addresses) {
-    // The socket is from the configuration, which was checked when it was read.
-    if (isUnixSocket(address)) continue;
+    // These are from the configuration, which was checked when it was read.
+    if (isUnixSocket(address) || isSrvName(address)) continue;
     const port = Number(PORT.exec(address)?.[1]);
     if (!(port >= 1 && port <= 65535)) {
       throw new Error(

@@ -9,7 +9,9 @@ import { setMaxListeners } from "node:events";
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import type { GrpcTarget } from "../../src/address/address.js";
+import type { Lookup } from "../../src/address/resolved-names.js";
+import { formatServiceTarget, type ServiceTarget, serversOf } from "../../src/address/srv.js";
 import { ConfigError, SETTINGS } from "../../src/config/config.js";
 import type { ExternalService, ExternalTarget } from "../../src/config/configured-services.js";
 import { SecretFileError } from "../../src/config/secret-files.js";
@@ -39,6 +41,8 @@ export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  /** Resolves the SRV names of targets. Default: the resolver of the operating system. */
+  readonly lookup?: Lookup | undefined;
   /** The files that `connect` needs. A change causes another reading. Default: none. */
   readonly secretFiles?: ((options: ServiceOptions) => readonly string[]) | undefined;
   /**
@@ -148,14 +152,12 @@ export async function readOnce(
   timeMs: number,
 ): Promise<ReflectedContract> {
   const decided = new AbortController();
-  const reading = service.targets.map(({ target }) =>
-    read(service, () => connect(target, service.options), decided.signal, timeMs),
-  );
+  const reading = service.targets.map(({ target }) => read(service, target, { connect }, decided.signal, timeMs));
   try {
     return await Promise.any(reading);
   } catch (error) {
     const [first] = (error as AggregateError).errors;
-    throw new Error(explain(service, formatGrpcTarget(service.targets[0]!.target), first), { cause: first });
+    throw new Error(explain(service, formatServiceTarget(service.targets[0]!.target), first), { cause: first });
   } finally {
     decided.abort();
   }
@@ -168,6 +170,7 @@ async function followTarget(
   {
     directory,
     connect,
+    lookup,
     secretFiles = () => [],
     refresh,
     log,
@@ -175,7 +178,7 @@ async function followTarget(
   }: ExternalOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const address = formatGrpcTarget(target);
+  const address = formatServiceTarget(target);
   const about = { service: service.name, target: address };
   let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
@@ -187,7 +190,7 @@ async function followTarget(
   rules.catch(() => {}); // Reported by each attempt.
   const readAgain = async ({ responded }: FollowAttempt): Promise<void> => {
     while (!signal.aborted) {
-      const contract = await read(service, () => connect(target, service.options), signal);
+      const contract = await read(service, target, { connect, lookup }, signal);
       if (signal.aborted) return;
       if (held === undefined || !isSame(held.contract, contract)) {
         const httpRules = await rules;
@@ -268,19 +271,32 @@ class Pauses {
 
 async function read(
   service: ExternalService,
-  connect: () => Channel,
+  target: ServiceTarget,
+  { connect, lookup }: Pick<ExternalOptions, "connect" | "lookup">,
   signal: AbortSignal,
   timeMs = READ_TIME,
 ): Promise<ReflectedContract> {
-  const { descriptors } = service;
+  const { descriptors, options } = service;
   if (typeof descriptors === "string") return readDescriptorFile(descriptors);
   if (descriptors !== undefined) return { descriptors, grpcServices: grpcServicesOf(descriptors) };
-  // A new channel each time, because a channel that failed would wait before its next attempt.
-  const channel = connect();
+  const decided = new AbortController();
+  const either = AbortSignal.any([signal, decided.signal]);
+  const deadlineMonotonicMs = performance.now() + timeMs;
+  const readFrom = async (server: GrpcTarget): Promise<ReflectedContract> => {
+    // A new channel each time, because a channel that failed would wait before its next attempt.
+    const channel = connect(server, options);
+    try {
+      return await reflect(channel, deadlineMonotonicMs, either);
+    } finally {
+      channel.close();
+    }
+  };
   try {
-    return await reflect(channel, performance.now() + timeMs, signal);
+    return await Promise.any((await serversOf(target, lookup)).map(readFrom));
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors[0] : error;
   } finally {
-    channel.close();
+    decided.abort();
   }
 }
 
@@ -331,7 +347,7 @@ function explain({ descriptors, options }: ExternalService, address: string, err
     return `${message}; turn it on, or name a file in "descriptors" of the configuration`;
   if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
     const why = cause instanceof Error ? cause.message : message;
-    const trust = address.startsWith("grpcs:") ? ` or ${options.tls?.ca || SETTINGS.tlsCa.variable}` : "";
+    const trust = /^(?:grpcs|dns\+srvs):/.test(address) ? ` or ${options.tls?.ca || SETTINGS.tlsCa.variable}` : "";
     return `${address} cannot be reached (${why}); start it, or correct "target" in the configuration${trust}`;
   }
   return `${message}; correct the service, or name a file in "descriptors" of the configuration`;

@@ -5,7 +5,8 @@
  * often callers ask.
  */
 import { connect } from "node:net";
-import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
+import type { GrpcTarget } from "../../src/address/address.js";
+import { formatServiceTarget, type ServiceTarget, serversOf } from "../../src/address/srv.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { InstanceEntry } from "./entry.js";
@@ -16,7 +17,7 @@ const CONNECT_MS = 500;
 const FRESH_MS = 1_000;
 
 interface Tried {
-  readonly target: GrpcTarget;
+  readonly target: ServiceTarget;
   at: number;
   reachable: Promise<boolean>;
 }
@@ -38,7 +39,7 @@ export class Reach {
     for (const { targets } of services) {
       for (const { target } of targets) {
         const never = Promise.resolve(false);
-        this.#targets.set(formatGrpcTarget(target), { target, at: Number.NEGATIVE_INFINITY, reachable: never });
+        this.#targets.set(formatServiceTarget(target), { target, at: Number.NEGATIVE_INFINITY, reachable: never });
       }
     }
   }
@@ -59,10 +60,16 @@ export class Reach {
     const now = performance.now();
     if (now - tried.at > FRESH_MS) {
       tried.at = now;
-      tried.reachable = accepts(tried.target);
+      tried.reachable = isReachable(tried.target);
     }
     return tried.reachable;
   }
+}
+
+/** Whether a server accepts a connection, or one of the servers of an SRV name does. */
+async function isReachable(target: ServiceTarget): Promise<boolean> {
+  const servers = await serversOf(target).catch(() => []);
+  return (await Promise.all(servers.map(accepts))).includes(true);
 }
 
 function accepts(target: GrpcTarget): Promise<boolean> {

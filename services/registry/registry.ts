@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
+import { isSrvName } from "../../src/address/srv.js";
 import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
@@ -249,17 +250,21 @@ function checkEnrolment({ service }: Instance, { caller, system }: BuiltInContex
 
 /**
  * @throws {StatusError} for a Unix socket: an enrolled service must not make gateways connect to
- *   other programs on their machine
+ *   other programs on their machine. For an SRV name too, because only gateways resolve it
  */
 function checkReach({ addresses }: Instance): void {
-  if (!addresses.some(isUnixSocket)) return;
-  const how = 'only the configuration may name one, in "target" of its "services"';
-  throw invalidArgument(`a service cannot register a unix socket: ${how}`);
+  if (!addresses.some(isForConfiguration)) return;
+  const how = "only an administrator may name one as a target of a service";
+  throw invalidArgument(`a service cannot register a unix socket or a name with SRV records: ${how}`);
+}
+
+function isForConfiguration(address: string): boolean {
+  return isUnixSocket(address) || isSrvName(address);
 }
 
 function addressesOf(entries: readonly InstanceEntry[]): string[] {
   const addresses = entries.flatMap(({ instance }) => instance.addresses);
-  return [...new Set(addresses.filter((address) => !isUnixSocket(address)))];
+  return [...new Set(addresses.filter((address) => !isForConfiguration(address)))];
 }
 
 /**

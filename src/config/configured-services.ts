@@ -1,7 +1,7 @@
 /** The services that join by configuration: the member `services` of the configuration file. */
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { type GrpcTarget, parseGrpcTarget } from "../address/address.js";
+import { formatServiceTarget, isPrivate, parseServiceTarget, type ServiceTarget } from "../address/srv.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import type { ServiceOptions } from "../gen/portico/registry/v1/service_options.js";
 import {
@@ -26,9 +26,9 @@ export interface ExternalService {
   readonly options: ServiceOptions;
 }
 
-/** A gRPC server of a service. */
+/** A gRPC server of a service, or a name for several. */
 export interface ExternalTarget {
-  readonly target: GrpcTarget;
+  readonly target: ServiceTarget;
   /** Its share of the calls, which counts against those of the other targets. */
   readonly weight: number;
 }
@@ -71,7 +71,19 @@ export function parseExternalService(entry: unknown, folder: string): ExternalSe
   const options = optionsOf({ ...members, ...prefixOf(bindings) }, folder);
   const targets = Array.isArray(target) ? target : [target];
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
-  return { name, targets: targets.map(parseTarget), descriptors: file, options };
+  const service = { name, targets: targets.map(parseTarget), descriptors: file, options };
+  checkAssertion(service);
+  return service;
+}
+
+/** @throws {SyntaxError} if a caller assertion would be sent in plain text over a network */
+export function checkAssertion({ targets, options }: Pick<ExternalService, "targets" | "options">): void {
+  const plain = targets.find(({ target }) => !isPrivate(target))?.target;
+  if (!options.assertion || plain === undefined) return;
+  const shown = formatServiceTarget(plain);
+  throw new SyntaxError(
+    `assertion is sent over TLS, to a loopback address or a unix socket only, not to ${shown}: use grpcs:// or dns+srvs://`,
+  );
 }
 
 /** `"127.0.0.1:9000"` or `{"address": "127.0.0.1:9000", "weight": 5}`. @throws {Error} */
@@ -80,7 +92,7 @@ function parseTarget(value: unknown): ExternalTarget {
   const extra = Object.keys(rest)[0];
   if (extra !== undefined) throw new Error(`target: unknown member "${extra}"; known are address, weight`);
   try {
-    const target = parseGrpcTarget(String(address));
+    const target = parseServiceTarget(String(address));
     if (Number.isInteger(weight) && Number(weight) >= 1 && Number(weight) <= MAX_WEIGHT)
       return { target, weight: Number(weight) };
   } catch (error) {

@@ -91,7 +91,7 @@ export const SERVICE_OPTIONS = {
     get: ({ callTime }) => callTime && `${durationMs(callTime) / 1000}s`,
     set: (options, ms) => (options.callTime = ms === undefined ? undefined : toDuration(ms)),
   }),
-  maxMessage: text("size", "the largest message, in both directions", bytes(1, MAX_MESSAGE), {
+  maxMessage: text("size", "the largest message, in both directions; JSON at most 16 MiB", bytes(1, MAX_MESSAGE), {
     get: ({ maxMessage }) => orUndefined(maxMessage),
     set: (options, size = 0) => (options.maxMessage = size),
   }),

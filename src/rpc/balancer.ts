@@ -1,7 +1,8 @@
 /**
  * A channel over the channels to all instances of one service. It distributes the calls round robin
  * over the ready instances. Of the next two it takes the one with fewer calls in flight, so an
- * instance that hangs does not collect more calls than the others.
+ * instance that hangs does not collect more calls than the others. Instances with different weights
+ * or priorities get calls by these instead (shares.ts).
  *
  * The balancer backs off from an instance that cannot be reached, and ejects an instance that fails
  * often (instance.ts). When no instance is fit, it still tries them, and opens a failed connection
@@ -21,7 +22,8 @@ import { Code } from "../errors.js";
 import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "./channel.js";
 import { Instance } from "./instance.js";
-import { isOverload, overloaded, status } from "./status.js";
+import { EQUAL, isUneven, nextByShare, type Share, spendCredit } from "./shares.js";
+import { isOverload, overloaded, status, tooManyCalls } from "./status.js";
 
 /**
  * Budget for retries of calls that an instance may have seen. Each call adds RETRIES_PER_CALL to
@@ -38,9 +40,14 @@ export class Balancer implements Channel {
   readonly name: string;
   /** The number of calls that were refused for overload. */
   refused = 0;
+  /** The maximum number of calls at the same time, streams included. */
+  maxCalls = Number.POSITIVE_INFINITY;
+  /** Calls in flight. */
+  calls = 0;
   readonly #instances = new Map<string, Instance>();
   /** The same instances as an array for `pick`, in the order of the addresses. */
   #order: readonly Instance[] = [];
+  #uneven = false;
   #next = 0;
   #closed = false;
   #retries = FIRST_RETRIES;
@@ -62,8 +69,13 @@ export class Balancer implements Channel {
    * after the last call on it has ended.
    * @param contractOf returns the current contract of the instance behind a channel; contracts are
    * compared by identity
+   * @param shareOf returns the weight and the priority of the instance behind a channel
    */
-  update(channels: ReadonlyMap<string, Channel>, contractOf: (channel: Channel) => unknown = () => ANY): void {
+  update(
+    channels: ReadonlyMap<string, Channel>,
+    contractOf: (channel: Channel) => unknown = () => ANY,
+    shareOf: (channel: Channel) => Share = () => EQUAL,
+  ): void {
     for (const [address, instance] of this.#instances) {
       if (channels.get(address) === instance.channel) continue;
       this.#instances.delete(address);
@@ -75,7 +87,16 @@ export class Balancer implements Channel {
       else if (!this.#instances.has(address)) this.#instances.set(address, new Instance(channel, ANY));
     }
     this.#order = [...this.#instances.values()];
-    for (const instance of this.#order) instance.contract = contractOf(instance.channel);
+    for (const instance of this.#order) {
+      instance.contract = contractOf(instance.channel);
+      instance.share = shareOf(instance.channel);
+    }
+    this.#uneven = isUneven(this.#order);
+  }
+
+  /** Records whether the instance behind a channel says that it serves. */
+  setServing(channel: Channel, serving: boolean): void {
+    for (const instance of this.#order) if (instance.channel === channel) instance.notServing = !serving;
   }
 
   /** The instances, in the order in which `update` got them. */
@@ -100,6 +121,10 @@ export class Balancer implements Channel {
    * have one of these contracts.
    */
   turn(contracts: readonly unknown[]): unknown {
+    if (this.#uneven) {
+      const mayTake = ({ contract }: Instance): boolean => contracts.includes(contract);
+      return nextByShare(this.#order, mayTake, performance.now())?.contract;
+    }
     const next = this.#next;
     const instance = this.pick([], performance.now(), ANY, contracts);
     this.#next = next;
@@ -129,6 +154,7 @@ export class Balancer implements Channel {
     contract: unknown,
     contracts?: readonly unknown[],
   ): Instance | undefined {
+    if (this.#uneven) return this.#pickByShare(tried, now, contract);
     let best: Instance | undefined;
     let lowest = Number.POSITIVE_INFINITY;
     let at = 0;
@@ -149,6 +175,14 @@ export class Balancer implements Channel {
     }
     if (best !== undefined) this.#next = at + 1;
     return best;
+  }
+
+  #pickByShare(tried: readonly Instance[], now: number, contract: unknown): Instance | undefined {
+    const mayTake = (instance: Instance): boolean =>
+      (contract === ANY || instance.contract === contract) && !tried.includes(instance);
+    const chosen = nextByShare(this.#order, mayTake, now);
+    if (chosen !== undefined) spendCredit(this.#order, chosen, now);
+    return chosen;
   }
 
   settle(instance: Instance, { deadlineMonotonicMs: deadline }: CallStart, ended: Status, now: number): void {
@@ -193,6 +227,8 @@ class BalancedCall implements OutgoingCall, CallListener {
   #began = 0;
   /** At least one instance had too many calls. */
   #overloaded = false;
+  /** The service has its maximum number of calls. */
+  #isTooMany = false;
   /**
    * The message that was sent, stored for a retry. After a second message the call is not retried.
    */
@@ -211,8 +247,13 @@ class BalancedCall implements OutgoingCall, CallListener {
     this.#listener = listener;
     this.#balancer = balancer;
     this.#contract = contract;
-    balancer.earnRetry();
-    if (this.#try(performance.now())) return;
+    if (balancer.calls < balancer.maxCalls) {
+      balancer.earnRetry();
+      if (this.#try(performance.now())) {
+        balancer.calls++;
+        return;
+      }
+    } else this.#isTooMany = true;
     const ending = this.#unserved();
     queueMicrotask(() => listener.onEnd(ending));
   }
@@ -265,8 +306,9 @@ class BalancedCall implements OutgoingCall, CallListener {
     this.#limit?.end(this.#began, now, endingOf(status));
     const again = !this.#committed && this.#balancer.mayRetry(this.#start, status) && this.#try(now);
     if (again && !status.neverSent) this.#balancer.spendRetry();
-    if (again) this.#resend();
-    else this.#listener.onEnd(status.neverSent ? this.#unserved(status.cause) : status);
+    if (again) return void this.#resend();
+    this.#balancer.calls--;
+    this.#listener.onEnd(status.neverSent ? this.#unserved(status.cause) : status);
   }
 
   #commit(): void {
@@ -308,11 +350,12 @@ class BalancedCall implements OutgoingCall, CallListener {
 
   /** The status of a call that no instance received. */
   #unserved(cause?: Error): Status {
-    if (this.#overloaded) {
+    const { name, maxCalls } = this.#balancer;
+    if (this.#isTooMany || this.#overloaded) {
       this.#balancer.refused++;
-      return { ...overloaded(this.#balancer.name), neverSent: true };
+      return { ...(this.#isTooMany ? tooManyCalls(name, maxCalls) : overloaded(name)), neverSent: true };
     }
-    return status(Code.UNAVAILABLE, `no instance of ${this.#balancer.name} is reachable`, { neverSent: true, cause });
+    return status(Code.UNAVAILABLE, `no instance of ${name} is reachable`, { neverSent: true, cause });
   }
 }
 

@@ -105,9 +105,16 @@ export class Dispatcher {
     return this.#methods.values();
   }
 
-  /** Maximum bytes of a message to the endpoint at this path. */
-  maxRequestOf(path: string): number {
-    return this.#methods.get(path)?.endpoint?.maxRequest ?? this.maxMessage;
+  /** Maximum bytes of a message of a call from another process. */
+  maxRequestOf(path: string, metadata: Metadata): number {
+    const served = this.#methods.get(path);
+    if (served !== undefined) return Math.min(served.endpoint?.maxRequest ?? this.maxMessage, this.maxMessage);
+    try {
+      return this.forward?.(path, metadata)?.maxMessage ?? this.maxMessage;
+    } catch {
+      // `open` reports the error.
+      return this.maxMessage;
+    }
   }
 
   /**

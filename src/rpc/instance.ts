@@ -9,6 +9,7 @@
 import { Code } from "../errors.js";
 import { ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { Channel, Status } from "./channel.js";
+import { EQUAL, type Share } from "./shares.js";
 import { isOverload } from "./status.js";
 
 /**
@@ -65,6 +66,11 @@ export class Instance {
   withDeadline = 0;
   /** The instance is never picked again. Its channel is closed when its last call has ended. */
   removed = false;
+  share: Share = EQUAL;
+  /** See shares.ts. */
+  credit = 0;
+  /** The instance says that it does not serve now (gRPC health). */
+  notServing = false;
   /** By path. There are at most as many entries as the contract has endpoints. */
   readonly #limits = new Map<string, ConcurrencyLimit>();
 
@@ -112,7 +118,7 @@ export class Instance {
   unfitness(now: number): number {
     const { state } = this.channel;
     if (state === "closed") return Number.POSITIVE_INFINITY;
-    if (state === "broken" || now < this.#backoffUntil) return 2;
+    if (state === "broken" || this.notServing || now < this.#backoffUntil) return 2;
     if (this.#onProbation && (now < this.#ejectedUntil || this.withDeadline > 0)) return 2;
     return state === "connecting" ? 1 : 0;
   }

@@ -17,7 +17,7 @@ import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
 import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
-import { type CallLimits, deadlineOf } from "./call-limits.js";
+import { type CallLimits, deadlineOf, type OwnLimits } from "./call-limits.js";
 import type { CallResponder, CallStart, IncomingListener, Status } from "./channel.js";
 import { EndpointContext } from "./endpoint-context.js";
 import { MessageQueue } from "./message-queue.js";
@@ -26,7 +26,7 @@ import type { BuiltInContext } from "./service.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
 
 /** An endpoint as the dispatcher has prepared it for its calls. */
-export interface ServedMethod {
+export interface ServedMethod extends OwnLimits {
   /** Canonical name, `helloworld:Helloworld.Call`. */
   readonly name: string;
   /** gRPC path, `/helloworld.Helloworld/Call`. */
@@ -193,7 +193,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   onMessage(message: Uint8Array): void {
     if (this.#ended) return;
-    const maxBytes = this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
+    const maxBytes = this.#method.maxMessage ?? this.#method.endpoint?.maxRequest ?? this.#environment.limits.maxBody;
     if (message.length > maxBytes) this.#abort(this.#tooLarge(maxBytes));
     else if (this.#requests !== undefined) this.#pass(message, this.#requests);
     else if (this.#request !== undefined) this.#abort(this.#wrongRequestCount());

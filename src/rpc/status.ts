@@ -113,7 +113,15 @@ const RETRY_IN_A_SECOND: Any = { typeUrl: RETRY_INFO, value: Buffer.of(0x0a, 2, 
  * caller has used up a quota.
  */
 export function overloaded(service: string): Status {
-  const message = `${service} has more calls than it can process in time; try again later`;
+  return retryLater(`${service} has more calls than it can process in time; try again later`);
+}
+
+/** The status of a call that was not begun, because an administrator allows no more at once. */
+export function tooManyCalls(service: string, maximum: number): Status {
+  return retryLater(`${service} has ${maximum} calls, which is its maximum at the same time; try again later`);
+}
+
+function retryLater(message: string): Status {
   return { code: Code.UNAVAILABLE, message, details: [RETRY_IN_A_SECOND], trailers: NO_METADATA };
 }
 

@@ -21,7 +21,7 @@ export interface Transport {
   connect(target: GrpcTarget, options?: ConnectOptions): Channel;
 }
 
-export interface ConnectOptions extends Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip"> {
+export interface ConnectOptions extends Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip" | "maxBody"> {
   /**
    * For this target instead of the certificates of the process, if it speaks TLS. What is undefined
    * is as for the process.

@@ -99,7 +99,7 @@ export interface DeployOptions {
   /** An option of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default: by our own HTTP/2. */
-  readonly connect?: (address: Address, verify?: Verify, ip?: string) => Channel;
+  readonly connect?: (address: Address, verify?: Verify, ip?: string, maxBody?: number) => Channel;
   /** An option of the catalog. */
   readonly lookup?: (host: string) => Promise<readonly string[]>;
   readonly lookMs?: number;
@@ -184,10 +184,11 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
 
   const resources = new Map(dispatcher.endpoints.map(({ path, resource }) => [path, resource]));
   const {
-    connect: reach = (address: Address, verify?: Verify, ip?: string) => new Http2Channel(address, { verify, ip }),
+    connect: reach = (address: Address, verify?: Verify, ip?: string, maxBody?: number) =>
+      new Http2Channel(address, { verify, ip, maxBody }),
   } = options;
-  const connect = (address: string, _instance: unknown, { verify, ip }: ConnectOptions): Channel => {
-    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify, ip);
+  const connect = (address: string, _instance: unknown, { verify, ip, maxBody }: ConnectOptions): Channel => {
+    if (!address.startsWith("in-process:")) return reach(parseAddress(address), verify, ip, maxBody);
     const channel = new InProcessChannel(dispatcher);
     return recording(channel, (start) => {
       starts.push(start);

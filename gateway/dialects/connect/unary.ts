@@ -31,12 +31,14 @@ export class ConnectUnary implements Dialect {
   readonly writesDetails = false;
   readonly usesServiceStatus = false;
   readonly readTimeout = readConnectTimeout;
+  readonly isBinary: boolean;
   readonly #codec: RpcCodec;
   readonly #maxMessage: number;
 
-  /** @param maxMessage maximum bytes of a message, before and after decompression */
+  /** @param maxMessage maximum bytes of a message in a query, before and after decompression */
   constructor(codec: RpcCodec, maxMessage: number) {
     this.#codec = codec;
+    this.isBinary = codec === PROTO;
     this.#maxMessage = maxMessage;
   }
 
@@ -62,7 +64,7 @@ export class ConnectUnary implements Dialect {
   }
 
   maxBody(maxMessage: number): number {
-    return Math.min(this.#maxMessage, maxMessage);
+    return maxMessage;
   }
 
   isEncoded(): boolean {
@@ -79,7 +81,7 @@ export class ConnectUnary implements Dialect {
       if (body.some(({ length }) => length > 0)) throw noBody();
       return [];
     }
-    const chunks = await decodeContent(request, body, this.maxBody(maxMessage));
+    const chunks = await decodeContent(request, body, maxMessage);
     return chunks.length === 1 ? chunks : [Buffer.concat(chunks)];
   }
 

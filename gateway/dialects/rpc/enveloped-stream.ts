@@ -18,7 +18,7 @@ import type { BareResponse, GatewayRequest } from "../../http/message.js";
 import { StreamCall, type StreamCallOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { Base64Decoder, encodeBase64 } from "./base64.js";
-import type { RpcCodec } from "./codec.js";
+import { PROTO, type RpcCodec } from "./codec.js";
 import { type ContentCoding, encodingOf, isWorthCompressing } from "./compression.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
 
@@ -71,7 +71,8 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
   ) {
     this.#options = options;
     this.#format = format;
-    const { protocol, maxMessage, isText } = format;
+    const { protocol, codec, isText } = format;
+    const maxMessage = options.target.maxMessage(codec === PROTO, format.maxMessage);
     this.#encoding = protocol.responseEncoding(request.headers);
     this.#reader = new GrpcMessageReader(maxMessage, this);
     this.#reader.encoding = encodingOf(protocol.requestEncoding(request.headers)) ?? "identity";

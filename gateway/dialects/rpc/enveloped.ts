@@ -21,7 +21,7 @@ import {
 import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { addMetadata } from "../metadata.js";
 import { decodeBase64, encodeBase64 } from "./base64.js";
-import type { RpcCodec } from "./codec.js";
+import { PROTO, type RpcCodec } from "./codec.js";
 import { type ContentCoding, decompressBody, encodingOf, isWorthCompressing } from "./compression.js";
 import { EnvelopedStream } from "./enveloped-stream.js";
 import { COMPRESSED, type EnvelopeProtocol, envelope } from "./protocol.js";
@@ -37,7 +37,10 @@ export interface EnvelopedOptions {
   readonly codec: RpcCodec;
   /** Whether the bodies of requests and responses are in base64. */
   readonly isText?: boolean;
-  /** Maximum bytes of a message, before and after decompression. */
+  /**
+   * Maximum bytes of a message of a stream, before and after decompression, for a service without a
+   * limit of its own.
+   */
   readonly maxMessage: number;
 }
 
@@ -47,11 +50,13 @@ export class Enveloped implements Dialect {
   readonly writesDetails = false;
   readonly usesServiceStatus = false;
   readonly contentType: string;
+  readonly isBinary: boolean;
   readonly #options: EnvelopedOptions;
 
   constructor(options: EnvelopedOptions) {
     this.#options = options;
     this.name = options.protocol.name;
+    this.isBinary = options.codec === PROTO;
     const plain = options.protocol.contentType(options.codec);
     this.contentType = options.isText ? plain.replace("grpc-web", "grpc-web-text") : plain;
   }
@@ -85,7 +90,7 @@ export class Enveloped implements Dialect {
   }
 
   maxBody(maxMessage: number): number {
-    return maxBodyOf(Math.min(this.#options.maxMessage, maxMessage), this.#options.isText);
+    return maxBodyOf(maxMessage, this.#options.isText);
   }
 
   isEncoded(): boolean {
@@ -96,10 +101,9 @@ export class Enveloped implements Dialect {
     request: GatewayRequest,
     { endpoint }: Target,
     chunks: readonly Uint8Array[],
-    maxBytes: number,
+    maxMessage: number,
   ): Promise<readonly Uint8Array[]> {
     const { isText } = this.#options;
-    const maxMessage = Math.min(this.#options.maxMessage, maxBytes);
     const [chunk] = chunks;
     const body = chunks.length === 1 ? asBuffer(chunk as Uint8Array) : Buffer.concat(chunks);
     return [await this.#onlyMessage(request, isText ? decodeBase64(body) : body, endpoint.name, maxMessage)];

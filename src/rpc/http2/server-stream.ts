@@ -104,14 +104,10 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     this.reader.encoding = encoding as MessageEncoding;
     if (encoding !== "identity" && accepts(fields, encoding)) this.encoding = encoding as MessageEncoding;
     const { arrived, dispatcher, peerAddress } = this.connection;
-    this.reader.maxMessage = Math.min(this.reader.maxMessage, dispatcher.maxRequestOf(path));
+    const metadata = metadataOf(fields);
+    this.reader.maxMessage = dispatcher.maxRequestOf(path, metadata);
     const deadlineMonotonicMs = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
-    this.#endpoint = dispatcher.open(
-      { path, metadata: metadataOf(fields), deadlineMonotonicMs },
-      peerAddress,
-      this,
-      arrived,
-    );
+    this.#endpoint = dispatcher.open({ path, metadata, deadlineMonotonicMs }, peerAddress, this, arrived);
     if (this.#gone) this.#endpoint.onCancel();
   }
 

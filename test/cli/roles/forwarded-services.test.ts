@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import grpc, { type ServiceClientConstructor } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import t from "tap";
+import { readAssertion } from "../../../src/access/assertions/caller-assertion.js";
 import { installation } from "../../support/installation.js";
 import { administrator, call, start } from "../../support/process.js";
 import { inTime, until } from "../../support/until.js";
@@ -21,13 +22,23 @@ const PROTO = "test/cli/roles/forwarded-services.proto";
 const { shapes } = grpc.loadPackageDefinition(loadSync(PROTO, { defaults: true }));
 const { Shapes } = shapes as unknown as Record<"Shapes", ServiceClientConstructor>;
 
+const LARGE = { "grpc.max_receive_message_length": 16 * 1024 ** 2 };
+
 /** The number of Hang calls that the service was asked to end. */
 let cancelled = 0;
 
+function secondsLeft(call: grpc.ServerUnaryCall<Message, Message>): number {
+  return Math.round((Number(call.getDeadline()) - Date.now()) / 1000);
+}
+
 async function serveShapes(): Promise<string> {
-  const server = new grpc.Server();
+  const server = new grpc.Server(LARGE);
   server.addService(Shapes.service, {
-    one: ({ request, metadata }: grpc.ServerUnaryCall<Message, Message>, response: grpc.sendUnaryData<Message>) => {
+    one: (call: grpc.ServerUnaryCall<Message, Message>, response: grpc.sendUnaryData<Message>) => {
+      const { request, metadata } = call;
+      if (request.text === "assertion")
+        return response(null, { text: `${metadata.get("x-portico-context")}`, count: secondsLeft(call) });
+      if (request.text.length > 1000) return response(null, request);
       const told = ["x-portico-account", "x-portico-namespace", "x-tenant", "authorization", "x-other"];
       const text = told.map((name) => `${name}=${metadata.get(name)}`).join(" ");
       const trailer = new grpc.Metadata();
@@ -70,14 +81,17 @@ const data = await installation(t.testdir());
 const descriptors = join(data, "shapes.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "test/cli/roles", "--path", PROTO, "-o", descriptors]);
 const target = await serveShapes();
-const services = [{ name: "shapes", target, descriptors, identity: true, metadata: ["x-tenant"] }];
+const limits = { callTime: "600s", maxMessage: "8MiB" };
+const services = [
+  { name: "shapes", target, descriptors, identity: true, metadata: ["x-tenant"], assertion: true, ...limits },
+];
 writeFileSync(join(data, "portico.json"), JSON.stringify({ services }));
 const portico = await start(["server", "--services", "none"], { PORTICO_DATA: data });
 t.teardown(() => portico.stop());
 const http = portico.address("HTTP");
 
 // biome-ignore lint/suspicious/noExplicitAny: clients loaded at run time have no types.
-const client: any = new Shapes(portico.address("gRPC"), grpc.credentials.createInsecure());
+const client: any = new Shapes(portico.address("gRPC"), grpc.credentials.createInsecure(), LARGE);
 t.teardown(() => client.close());
 
 function metadata(entries: Record<string, string>): grpc.Metadata {
@@ -132,6 +146,31 @@ t.test("streams pass in both directions, even if they are larger than every buff
   both.end();
   t.equal((await read(both)).length, 2000);
 });
+
+// The gRPC port refuses an assertion that is not valid; the HTTP port does not pass it on.
+for (const [port, forged] of [
+  ["gRPC", {}],
+  ["HTTP", { "x-portico-context": "forged" }],
+] as const) {
+  t.test(`the limits of the service count at the ${port} port, and it gets the caller assertion`, async (t) => {
+    const token = await administrator(http, data);
+    // biome-ignore lint/suspicious/noExplicitAny: as above.
+    const own: any = new Shapes(portico.address(port).replace("http://", ""), grpc.credentials.createInsecure(), LARGE);
+    t.teardown(() => own.close());
+    const { text, count } = await answerOf((done) =>
+      own.One({ text: "assertion", count: 0 }, metadata({ ...token, ...forged }), done),
+    );
+    const { resource, caller } = readAssertion(text) ?? {};
+    t.same([resource, caller?.account], ["service:shapes:Shapes.One", "admin"]);
+    t.ok(count > 580 && count <= 600, `${count} s are left`);
+    const large = "l".repeat(7 * 1024 ** 2);
+    t.equal((await answerOf((done) => own.One({ text: large, count: 0 }, done))).text.length, large.length);
+    await t.rejects(
+      answerOf((done) => own.One({ text: large + large, count: 0 }, done)),
+      { code: grpc.status.RESOURCE_EXHAUSTED },
+    );
+  });
+}
 
 t.test("the service's status passes with its trailers", async (t) => {
   const failed = answerOf((done) => client.Fail({ text: "", count: 0 }, done));

@@ -10,6 +10,7 @@ import { GATEWAY } from "../../../src/contract/names.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
+import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { toTimestamp } from "../../../src/time.js";
 
 type Events = NonNullable<Event["event"]>;
@@ -246,6 +247,34 @@ function seenIn(state: State) {
 }
 
 const byName = (a: { name: string }, b: { name: string }): number => (a.name < b.name ? -1 : 1);
+
+t.test("a configured service gets another key whenever its option `assertion` changes", async (t) => {
+  const state = new State();
+  const put = (assertion: boolean): Change[] => {
+    const service = ConfiguredService.fromPartial({ name: "shop", options: { assertion } });
+    return apply(state, entryOf(0, { $case: "servicePut", value: { service } })).changes;
+  };
+  const deleted = (): Change[] =>
+    apply(state, entryOf(0, { $case: "serviceDeleted", value: { name: "shop" } })).changes;
+  const key = (): string => state.assertionKeys("shop")[0]?.key.toString("base64") ?? "";
+  apply(state, entryOf(0, { $case: "contextSecretCreated", value: { secret: hash("secret") } }));
+  const keys = [key()];
+  for (const change of [() => put(true), () => put(false), () => put(true), deleted, () => put(true)]) {
+    const [sent, ...others] = change();
+    keys.push(key());
+    const value = { name: "shop", generation: BigInt(state.revision), key: Buffer.from(key(), "base64") };
+    t.same(sent?.change, { $case: "contextKey", value }, "guards learn it");
+    t.same(others, []);
+  }
+  t.equal(new Set(keys).size, keys.length, "no key is used twice");
+  const last = key();
+  t.same(put(true), []);
+  t.equal(key(), last, "another change of the service keeps the key");
+  put(false);
+  const off = key();
+  t.same([put(false), deleted()], [[], []]);
+  t.equal(key(), off);
+});
 
 t.test("an event without a target changes nothing, and sends guards no change", async (t) => {
   const [namespace, name, rule] = [

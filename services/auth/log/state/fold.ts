@@ -9,6 +9,7 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
 import type { State } from "./state.js";
@@ -214,11 +215,17 @@ const FOLD: Fold = {
   },
   servicePut: (state, { service }) => {
     if (service === undefined) return {};
-    const action = state.services.has(service.name) ? "service changed" : "service added";
+    const before = state.services.get(service.name);
     state.services.set(service.name, service);
-    return { record: [action, service.name] };
+    const changes = assertionSet(state, service.name, before, service);
+    return { changes, record: [before === undefined ? "service added" : "service changed", service.name] };
   },
-  serviceDeleted: (state, { name }) => (state.services.delete(name) ? { record: ["service removed", name] } : {}),
+  serviceDeleted: (state, { name }) => {
+    const before = state.services.get(name);
+    if (before === undefined) return {};
+    state.services.delete(name);
+    return { changes: assertionSet(state, name, before, undefined), record: ["service removed", name] };
+  },
 };
 
 /** Only the first names, because there may be a thousand. */
@@ -234,6 +241,21 @@ function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
   for (const enrolment of enrolments) state.removeEnrolment(enrolment);
   state.keyGenerations.set(first.name, state.revision);
   return [...tokensRevoked(enrolments.map(({ sha256 }) => sha256)), ...keysChanged(state, first.name)];
+}
+
+/**
+ * Replaces the key of a configured service when it begins to get caller assertions, and when it gets
+ * them no longer: its key was shown, and must not verify what another service of the name gets.
+ */
+function assertionSet(
+  state: State,
+  name: string,
+  before: ConfiguredService | undefined,
+  after: ConfiguredService | undefined,
+): Change[] {
+  if ((before?.options?.assertion ?? false) === (after?.options?.assertion ?? false)) return [];
+  state.keyGenerations.set(name, state.revision);
+  return keysChanged(state, name);
 }
 
 /** Changes for guards when the key of a name has changed. With the key of `gateway`, all change. */
