@@ -83,11 +83,11 @@ const BOOLS: ReadonlyMap<string, string> = new Map([
   ...["0", "f", "F", "FALSE", "False"].map((text) => [text, "false"] as const),
 ]);
 
-/** A duration as Go writes it, such as `-1h30m0.5s`. */
-const GO_DURATION = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/;
+/** A duration as Go writes it, such as `-1h30m0.5s`. Both letters mu are accepted, as in Go. */
+const GO_DURATION = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
 const MAX_DURATION = 64;
 const NANOSECONDS: Readonly<Record<string, number>> = {
-  ...{ ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 },
+  ...{ ns: 1, us: 1e3, "\u00b5s": 1e3, "\u03bcs": 1e3, ms: 1e6, s: 1e9, m: 60e9, h: 3600e9 },
 };
 
 /** A duration as proto3 JSON writes it, `5400.5s`; undefined for any other text. */
@@ -95,7 +95,7 @@ function secondsOf(value: string): string | undefined {
   const [, sign = "", parts] = (value.length <= MAX_DURATION && GO_DURATION.exec(value)) || [];
   if (parts === undefined) return undefined;
   let nanoseconds = 0n;
-  for (const [, number = "", unit = ""] of parts.matchAll(/([\d.]+)([a-zµ]+)/g)) {
+  for (const [, number = "", unit = ""] of parts.matchAll(/([\d.]+)([a-z\u00b5\u03bc]+)/g)) {
     nanoseconds += nanosecondsOf(number, NANOSECONDS[unit] as number);
   }
   const fraction = String(nanoseconds % 1_000_000_000n).padStart(9, "0");
