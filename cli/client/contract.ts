@@ -4,7 +4,7 @@
  * arbitrary text, so generators must quote them.
  */
 import { CommandError } from "../terminal/exit.js";
-import type { Document, DocumentSchema, Operation, PathItem } from "./document.js";
+import type { Content, Document, DocumentSchema, Operation, PathItem } from "./document.js";
 import { type FieldType, fieldTypeOf, type ValueType, valueTypeOf } from "./value-type.js";
 
 export interface ServiceContract {
@@ -120,10 +120,16 @@ export function readContract(service: string, text: string): ServiceContract {
   };
 }
 
+/** The content of a success. Its status is 200, unless an option of the service sets another. */
+function contentOf({ responses = {} }: Operation): Content {
+  const success = responses["200"] ?? Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1];
+  return success?.content ?? {};
+}
+
 function endpointOf(path: string, item: PathItem, operation: Operation, document: Document): EndpointContract {
   const socket = item["x-websocket"];
   const body = operation.requestBody?.content ?? {};
-  const content = operation.responses?.[200]?.content ?? {};
+  const content = contentOf(operation);
   const isSocket = item.post === undefined;
   const takesBytes = !isSocket && "*/*" in body;
   const returnsBytes = !isSocket && "*/*" in content;

@@ -22,10 +22,10 @@ export interface Operation {
   readonly deprecated?: boolean;
   readonly "x-idempotency-level"?: string;
   readonly requestBody?: { readonly content: Content };
-  readonly responses?: { readonly 200?: { readonly content?: Content } };
+  readonly responses?: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-type Content = Readonly<
+export type Content = Readonly<
   Record<string, { readonly schema?: DocumentSchema; readonly "x-item-schema"?: DocumentSchema }>
 >;
 

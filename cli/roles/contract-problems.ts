@@ -3,14 +3,17 @@
  * For that it reads the contract once.
  */
 import { existsSync, readFileSync } from "node:fs";
+import { applyHttpRules } from "../../services/registry/apply-http-rules.js";
 import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
 import { readOnce } from "../../services/registry/external.js";
+import { readHttpRules } from "../../services/registry/http-rules.js";
 import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatGrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { openTransport, Process } from "../../src/process/process.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 
@@ -29,12 +32,17 @@ export class UnreadContractError extends Error {}
  */
 export async function problemsIn(service: ExternalService, config: Config): Promise<readonly string[]> {
   const { descriptors: given, name, targets, options } = service;
+  const rules = await readHttpRules(options.httpRules).catch((error: Error) => {
+    throw new CommandError(`Nothing was added: ${error.message}`, EXIT.usage);
+  });
   const file = typeof given === "string" ? given : undefined;
   if (file !== undefined && !existsSync(file)) return [];
   const reflected = file === undefined ? await reflect(service, config) : undefined;
   try {
-    const { descriptors, grpcServices } = reflected ?? inFile(file as string);
-    return problemsOf(readContract(name, descriptors, grpcServices), options.bindingPrefix);
+    const contract = reflected ?? inFile(file as string);
+    const { descriptors, problems } = applyHttpRules(contract, rules);
+    const checked = readContract(name, descriptors, contract.grpcServices);
+    return [...problems, ...problemsOf(checked, options.bindingPrefix)];
   } catch (error) {
     const source = file ?? targets.map(({ target }) => formatGrpcTarget(target)).join(", ");
     throw new CommandError(`Nothing was added: ${source}: ${(error as Error).message}`, EXIT.usage);
@@ -50,7 +58,12 @@ async function reflect(service: ExternalService, config: Config): Promise<Reflec
   const reading = new Process(config, createLog("silent"));
   try {
     const transport = await openTransport(reading);
-    return await readOnce(service, (target) => transport.connect(target), READ_MS);
+    const connect = externalConnector({ ...config, transport });
+    return await readOnce(
+      service,
+      (target) => connect(target, { service: service.name, options: service.options }),
+      READ_MS,
+    );
   } catch (error) {
     throw new UnreadContractError((error as Error).message, { cause: error });
   } finally {

@@ -20,7 +20,10 @@ import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
-  Partial<Pick<Instance, "reflected" | "options">>;
+  Partial<Pick<Instance, "reflected" | "options">> & {
+    /** `ServiceOptions.http_rules` of the instance. */
+    readonly httpRules?: string;
+  };
 
 /** The contract of instances of one service whose messages have the same meaning. */
 export class CatalogContract {
@@ -108,8 +111,8 @@ function hashOf(descriptors: Uint8Array): string {
 
 export interface ContractsOptions {
   /**
-   * Whether responses leave out zero and empty fields without presence; default false. A service may
-   * do so by its options. The authority and the registry never do.
+   * Whether responses leave out zero and empty fields without presence; default false. A service
+   * may do so by its options. The authority and the registry never do.
    */
   readonly omitZeros?: boolean | undefined;
   /** Maximum bytes of a request message; default 4 MiB. */

@@ -14,6 +14,7 @@ import type { Channel, Verify } from "../../src/rpc/channel.js";
 import { type Announced, type CatalogContract, type Contracts, parseAhead } from "./contracts.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import type { Routes } from "./routes.js";
+import { type ServiceStatuses, statusesOf } from "./service-statuses.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
 
 export interface InstanceConnectOptions {
@@ -100,6 +101,8 @@ interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
+  /** With these the channel was opened. */
+  readonly options: ServiceOptions;
   /**
    * The contract with which calls are encoded. It is the announced one, until the server itself is
    * found to have another.
@@ -116,6 +119,7 @@ export class ServiceInstances {
   readonly #instances = new Map<string, KnownInstance>();
   /** By ID and place. The balancer closes their channels. */
   #links: ReadonlyMap<string, Link> = new Map();
+  #statuses: ServiceStatuses | undefined;
 
   constructor(options: InstancesOptions) {
     this.#options = options;
@@ -195,11 +199,12 @@ export class ServiceInstances {
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
-    const { id, addresses, contract } = instance;
+    const { id, addresses, contract, options } = instance;
     return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
-      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
+      const fits = link?.announced === contract || link?.contract === contract;
+      if (link !== undefined && fits && isDeepStrictEqual(link.options, options)) return [[key, link]];
       try {
         return [[key, this.#open(place, instance)]];
       } catch (error) {
@@ -219,10 +224,11 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id, options) : undefined;
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
+      options,
       contract,
       readError: undefined,
     };
@@ -236,15 +242,16 @@ export class ServiceInstances {
    * @returns false if it differs from the contract before: messages encoded by the earlier contract
    * must not be sent
    */
-  async #verify(connection: Channel, link: Link, id: string, options: ServiceOptions): Promise<boolean> {
+  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
-      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices] };
+      const httpRules = this.#instances.get(id)?.options.httpRules ?? "";
+      const known = { service, descriptors: schema.descriptors.bytes, grpcServices: [...grpcServices], httpRules };
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
-      const contract = contracts.hold({ ...read, reflected: true, options });
+      const contract = contracts.hold({ ...read, reflected: true, options: link.options });
       await parseAhead(contract, this.#instances.get(id)?.bindingPrefix ?? "");
       if (![...this.#links.values()].includes(link)) {
         contracts.release(contract);
@@ -276,6 +283,7 @@ export class ServiceInstances {
     const identity = commonIdentityForm(instances);
     const metadata = new PassedMetadata(commonMetadata(instances));
     const serviceOptions = instances.findLast(({ options }) => options !== NO_OPTIONS)?.options ?? NO_OPTIONS;
+    const statuses = this.#statusesOf(serviceOptions);
     const known = instances.toReversed().map(({ id, addresses, contract }) => {
       const own = this.#placesOf(addresses).flatMap((place) => this.#links.get(keyOf(id, place))?.contract ?? []);
       return { id, contracts: own.length === 0 ? [contract] : own };
@@ -287,7 +295,7 @@ export class ServiceInstances {
         const prefix = instances.at(-1)?.bindingPrefix;
         const problems = routes.set(
           service,
-          targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions }),
+          targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions, statuses }),
           prefix,
         );
         for (const problem of problems)
@@ -300,7 +308,22 @@ export class ServiceInstances {
     }
     routes.delete(service);
   }
+
+  /** The object as before, if the options set the same statuses: it reports one error only. */
+  #statusesOf(options: ServiceOptions): ServiceStatuses | undefined {
+    const { service, log } = this.#options;
+    const name = options.statusMetadata;
+    const now = statusesOf(options, (value) => {
+      const about = { service, name, value: value.slice(0, MAX_SHOWN) };
+      log.warn(about, "a service's HTTP status is ignored: it must be a number from 200 to 599");
+    });
+    if (!isDeepStrictEqual(now?.options, this.#statuses?.options)) this.#statuses = now;
+    return this.#statuses;
+  }
 }
+
+/** The maximum length of a value in the log. */
+const MAX_SHOWN = 40;
 
 function hostNamesOf({ addresses }: KnownInstance): string[] {
   return [...addresses].flatMap((address) => hostNameOf(address) ?? []);

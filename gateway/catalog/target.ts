@@ -4,6 +4,7 @@
  * a target for each contract.
  */
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
+import type { Metadata } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
@@ -11,10 +12,12 @@ import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_option
 import type { MessageCodec } from "../../src/json/codec.js";
 import type { JsonStyle } from "../../src/json/types.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
-import type { Channel } from "../../src/rpc/channel.js";
+import type { Channel, Status } from "../../src/rpc/channel.js";
 import { writeDetail } from "../http/error-object.js";
+import { toCallError } from "../http/errors.js";
 import type { CatalogContract } from "./contracts.js";
 import { NO_PASSED_METADATA, type PassedMetadata } from "./passed-metadata.js";
+import type { ServiceStatuses } from "./service-statuses.js";
 
 /**
  * How a service learns who calls. The authority gets the bearer token. A registered service gets a
@@ -30,6 +33,8 @@ export interface TargetSettings {
   readonly metadata?: PassedMetadata;
   /** What an administrator has set for the service; default nothing. */
   readonly options?: ServiceOptions;
+  /** The HTTP statuses that the options set; default none. */
+  readonly statuses?: ServiceStatuses | undefined;
 }
 
 /** The options of a service for which none are set. */
@@ -105,6 +110,8 @@ export class Target {
   readonly identity: IdentityForm;
   readonly metadata: PassedMetadata;
   readonly options: ServiceOptions;
+  /** Undefined if the options set no HTTP status. */
+  readonly statuses: ServiceStatuses | undefined;
   #input: DescMessage | undefined;
   #output: DescMessage | undefined;
   #request: MessageCodec | undefined;
@@ -114,11 +121,12 @@ export class Target {
     readonly endpoint: Endpoint,
     readonly channel: Channel,
     readonly contract: CatalogContract,
-    { identity, metadata = NO_PASSED_METADATA, options = NO_OPTIONS }: TargetSettings,
+    { identity, metadata = NO_PASSED_METADATA, options = NO_OPTIONS, statuses }: TargetSettings,
   ) {
     this.identity = identity;
     this.metadata = metadata;
     this.options = options;
+    this.statuses = statuses;
   }
 
   /** The service's own message types. */
@@ -194,6 +202,17 @@ export class Target {
       return true;
     };
     return this.completeAtOnce(write) ? undefined : this.complete(write, deadlineMonotonicMs).then(() => {});
+  }
+
+  /**
+   * The error of a failed call.
+   * @param headers the service's metadata before its first message
+   */
+  toCallError(status: Status, headers: Metadata): ReturnType<typeof toCallError> {
+    const { statuses, options, endpoint } = this;
+    if (statuses === undefined && !options.showUnknown) return toCallError(endpoint.service, status);
+    const httpStatus = statuses?.of(status.code, headers, status.trailers);
+    return toCallError(endpoint.service, status, { httpStatus, showUnknown: options.showUnknown });
   }
 
   get request(): MessageCodec {

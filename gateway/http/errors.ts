@@ -98,8 +98,9 @@ export const OVERLOADED = new HttpError(
  * Converts the status of a failed call into an error. The channel's own message is not passed on,
  * because it may contain internal addresses. Where the service broke the protocol or its response
  * is too large, the code was not sent by the service, so the HTTP status is 502.
+ * @param form undefined if the options of the service say nothing about its errors
  */
-export function toCallError(service: string, status: Status): StatusError | HttpError {
+export function toCallError(service: string, status: Status, form?: ErrorForm): StatusError | HttpError {
   const { code, message, details, neverSent, protocolError, tooLarge } = status;
   if (tooLarge) return responseTooLargeError(service, message);
   if (protocolError)
@@ -108,7 +109,27 @@ export function toCallError(service: string, status: Status): StatusError | Http
   if (neverSent && code === Code.UNAVAILABLE) {
     return new UnreachableError(code, `${service} cannot be reached at the moment`, { cause: message });
   }
-  return new StatusError(code, message, { details });
+  return form === undefined
+    ? new StatusError(code, message, { details })
+    : new ServiceError(form, code, message, { details });
+}
+
+/** What the options of a service say about one of its errors. */
+interface ErrorForm {
+  /** For dialects that use the statuses of services; undefined for the status of the code. */
+  readonly httpStatus: number | undefined;
+  /** Whether callers see the message of the code UNKNOWN. */
+  readonly showUnknown: boolean;
+}
+
+/** An error of a service whose options say something about its errors. */
+class ServiceError extends StatusError {
+  constructor(
+    readonly form: ErrorForm,
+    ...error: ConstructorParameters<typeof StatusError>
+  ) {
+    super(...error);
+  }
 }
 
 /**
@@ -161,8 +182,11 @@ export interface Failure {
   readonly headers: readonly string[];
 }
 
-/** Converts anything thrown. */
-export function toFailure(thrown: unknown): Failure {
+/**
+ * Converts anything thrown.
+ * @param usesServiceStatus see `Dialect`
+ */
+export function toFailure(thrown: unknown, usesServiceStatus = false): Failure {
   if (thrown instanceof HttpError) {
     const { status, code, message, headers } = thrown;
     return { status, code, message, original: message, details: [], headers };
@@ -173,9 +197,11 @@ export function toFailure(thrown: unknown): Failure {
   }
   const error = StatusError.from(thrown);
   const { code, message: original } = error;
-  const status = httpStatus(code);
+  const form = error instanceof ServiceError ? error.form : undefined;
+  const status = (usesServiceStatus ? form?.httpStatus : undefined) ?? httpStatus(code);
   const details = error.details.filter(({ typeUrl }) => typeName(typeUrl) !== DEBUG_INFO);
-  return { status, code, message: publicMessage(error), original, details, headers: headersOf(status, details) };
+  const message = publicMessage(error, form?.showUnknown);
+  return { status, code, message, original, details, headers: headersOf(status, details) };
 }
 
 /** Stack traces, for the service's own developers: never sent to a client. */
@@ -187,8 +213,8 @@ const MAX_MESSAGE = 1024;
  * exception into UNKNOWN, and its text was not written for callers. For other errors the client
  * gets the first line, since a stack may follow it.
  */
-function publicMessage({ code, message }: StatusError): string {
-  if (code === Code.UNKNOWN) return "Internal error";
+function publicMessage({ code, message }: StatusError, showUnknown = false): string {
+  if (code === Code.UNKNOWN && !showUnknown) return "Internal error";
   const end = message.search(/[\r\n]/);
   return (end < 0 ? message : message.slice(0, end)).slice(0, MAX_MESSAGE);
 }

@@ -12,9 +12,11 @@ import { described, Schemas, type SchemasOptions } from "../../src/json/schema/m
 import type { JsonSchema } from "../../src/json/schema/scalars.js";
 import type { JsonStyle } from "../../src/json/types.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
+import type { ServiceStatuses } from "../catalog/service-statuses.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { pathItems } from "./operations.js";
+import { withStatuses } from "./statuses.js";
 
 export interface DocumentOptions extends SchemasOptions {
   /** The service's name, `helloworld`. */
@@ -26,6 +28,8 @@ export interface DocumentOptions extends SchemasOptions {
    * declares.
    */
   readonly bindings?: ((endpoint: Endpoint) => readonly Binding[]) | undefined;
+  /** The HTTP statuses that the options of the service set; default none. */
+  readonly statuses?: ServiceStatuses | undefined;
   /** The gateway's address; `/` means the address from which the document was read. */
   readonly server: string;
 }
@@ -98,7 +102,7 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
       yield;
     }
   }
-  const paths = Object.fromEntries([...own, ...bound.items()]);
+  const paths = Object.fromEntries(withStatuses([...own, ...bound.items()], ordered, options.statuses));
   const pathsText = yield* objectSteps(paths);
   const document = {
     openapi: "3.1.0",

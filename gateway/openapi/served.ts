@@ -13,7 +13,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { nearest } from "../../src/contract/nearest.js";
+import { didYouMean } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm, type JsonStyle, writtenName } from "../../src/json/types.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
@@ -93,14 +93,15 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], { types, style }: Target): Promise<string> {
+  #compiled(service: string, shown: readonly Target[], { types, style, statuses }: Target): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
     if (cached?.targets === targets) return cached.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
-    const document = inTurns(openApiSteps({ service, endpoints, types, style, bindings, server: this.#server }));
+    const server = this.#server;
+    const document = inTurns(openApiSteps({ service, endpoints, types, style, bindings, statuses, server }));
     this.#cache.set(key, { targets, document });
     document.catch(() => this.#cache.delete(key));
     return document;
@@ -128,11 +129,10 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   #notFound(service: string, viewer: Admission): HttpError {
-    const meant = nearest(
+    const hint = didYouMean(
       service,
       this.#visibleServices(viewer).map(([name]) => name),
     );
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     return new HttpError(404, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen${hint}`);
   }
 }

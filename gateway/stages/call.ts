@@ -11,10 +11,10 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { Alternatives, Route, Target } from "../catalog/target.js";
-import { notOneMessage, toCallError, UnreachableError } from "../http/errors.js";
+import { notOneMessage, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
-import type { Written } from "./dialect.js";
+import type { ResponseMetadata, Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { type RequestState, record } from "./record.js";
 import { reportFailure, write } from "./respond.js";
@@ -133,18 +133,22 @@ class UnaryListener implements CallListener {
 
   onEnd(status: Status): void {
     const { target, state } = this.admitted;
-    const { metadata, endpoint } = target;
-    if (metadata.isAny) {
-      state.response = { headers: metadata.select(this.#headers), trailers: metadata.select(status.trailers) };
-    }
+    const { metadata, endpoint, statuses } = target;
+    if (metadata.isAny || statuses !== undefined) state.response = responseOf(target, this.#headers, status.trailers);
     if (status.code !== Code.OK) {
-      const error = toCallError(endpoint.service, status);
+      const error = target.toCallError(status, this.#headers);
       const completed = completeDetails(this.admitted, status);
       if (completed === undefined) this.reject(error);
       else void completed.then(() => this.reject(error));
     } else if (this.#message !== undefined && this.#count === 1) this.resolve(this.#message);
     else this.reject(notOneMessage(endpoint.service, this.#count));
   }
+}
+
+/** What the reply to a call takes from the service's metadata. */
+function responseOf({ metadata, statuses }: Target, headers: Metadata, trailers: Metadata): ResponseMetadata {
+  const status = statuses?.of(Code.OK, headers, trailers);
+  return { headers: metadata.select(headers), trailers: metadata.select(trailers), status };
 }
 
 /**
@@ -228,7 +232,8 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
     completeDetails: (status) => completeDetails(admitted, status),
     toFailure: (error) => reportFailure(error, state, log),
     onMetadata(headers, trailers) {
-      if (headers.length + trailers.length > 0) state.response = { headers, trailers };
+      if (target.metadata.isAny || target.statuses !== undefined)
+        state.response = responseOf(target, headers, trailers);
     },
     onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
   };

@@ -33,6 +33,11 @@ export interface Dialect {
    */
   readonly writesDetails: boolean;
   /**
+   * Whether responses have the HTTP statuses that the options of a service set. The protocols of
+   * gRPC, Connect and MCP define their statuses themselves.
+   */
+  readonly usesServiceStatus: boolean;
+  /**
    * The route of the endpoint that the request names, or the reply to a request that calls no
    * endpoint. Undefined where the path does not belong to this dialect. It may be called twice for
    * a request.
@@ -146,12 +151,13 @@ export interface Dialects {
   readonly byPath: readonly Dialect[];
 }
 
-/**
- * The metadata that a service sent with its response, limited to what its configuration passes on.
- */
+/** The metadata that a service sent with its response. */
 export interface ResponseMetadata {
+  /** Limited to what the configuration of the service passes on. */
   readonly headers: Metadata;
   readonly trailers: Metadata;
+  /** The HTTP status of a success, where the options of the service set it. */
+  readonly status?: number | undefined;
 }
 
 export const NO_RESPONSE_METADATA: ResponseMetadata = { headers: NO_METADATA, trailers: NO_METADATA };

@@ -154,7 +154,7 @@ function recorded(
  * read.
  */
 export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
-  const failure = toFailure(thrown);
+  const failure = toFailure(thrown, state.dialect.usesServiceStatus);
   const { status } = failure;
   state.isLogged = !(thrown instanceof OverloadError || thrown === OVERLOADED);
   const mayQuote = state.target !== undefined && mayQuoteSecrets(state.target.endpoint);

@@ -13,7 +13,7 @@ import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { CallListener, CallStart, OutgoingCall, Status } from "../../src/rpc/channel.js";
 import type { Route, Target } from "../catalog/target.js";
-import { type Failure, toCallError } from "../http/errors.js";
+import type { Failure } from "../http/errors.js";
 
 /** How an admitted call begins. */
 export type AdmittedStart = CallStart & { readonly admission: Admission };
@@ -42,8 +42,8 @@ export interface StreamCallOptions {
   /** Converts an error into what the client gets, and stores the rest for the log. */
   readonly toFailure: (error: Error) => Failure;
   /**
-   * Stores the service's metadata, limited to what may pass, for a reply that is not a stream: an
-   * error, or the response to an upload.
+   * Stores what a reply that is not a stream takes from the service's metadata: an error, or the
+   * response to an upload.
    */
   readonly onMetadata: (headers: Metadata, trailers: Metadata) => void;
   /** Called when a stream ends, unless it failed before its response began. */
@@ -94,6 +94,8 @@ export class StreamCall implements CallListener {
   #unsent: Uint8Array[] = [];
   /** Headers of the service that wait until the guard lets messages pass again. */
   #headers: Metadata | undefined;
+  /** All headers of the service, where an error may take its HTTP status from them. */
+  #statusHeaders: Metadata = NO_METADATA;
   /**
    * Messages of the service that wait until the guard lets messages pass again. The end that came
    * after them waits in `#status`.
@@ -167,7 +169,9 @@ export class StreamCall implements CallListener {
   }
 
   onHeaders(headers: Metadata): void {
-    if (this.#isOver || this.#listener.onHeaders === undefined) return;
+    if (this.#isOver) return;
+    if (this.#options.target.statuses !== undefined) this.#statusHeaders = headers;
+    if (this.#listener.onHeaders === undefined) return;
     if (this.#followed.mayPass()) this.#listener.onHeaders(headers);
     else this.#headers = headers;
   }
@@ -215,7 +219,8 @@ export class StreamCall implements CallListener {
 
   #end(status: Status): void {
     if (this.#isOver) return;
-    const error = status.code === Code.OK ? undefined : toCallError(this.#admission.endpoint.service, status);
+    const { target } = this.#options;
+    const error = status.code === Code.OK ? undefined : target.toCallError(status, this.#statusHeaders);
     this.#finish(error, status.trailers);
   }
 

@@ -9,15 +9,20 @@ import { DescriptorSet, type SharedFile, withoutSourceInfo } from "../../src/con
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import { inTurns, type Steps } from "../../src/overload/pace.js";
 import type { Channel } from "../../src/rpc/channel.js";
+import { applyHttpRules } from "./apply-http-rules.js";
 import { typesOf } from "./contract.js";
 import { ContractReader } from "./contract-reader.js";
+import { readResolvedRules } from "./http-rules.js";
 import { reflect, reflectTypes } from "./reflection-client.js";
 
 /** The maximum time of one reading, in milliseconds. */
 const READ_TIME = 10_000;
 
 /** The contract that an instance was registered with. */
-export type KnownContract = Pick<Instance, "service" | "descriptors" | "grpcServices">;
+export interface KnownContract extends Pick<Instance, "service" | "descriptors" | "grpcServices"> {
+  /** `ServiceOptions.http_rules` of the instance. */
+  readonly httpRules?: string;
+}
 
 /**
  * Uses reflection to read the contract of the server at the other end of a connection. Ignores gRPC
@@ -32,13 +37,14 @@ export async function readConnection(
   known: KnownContract,
   reader = new ContractReader(),
 ): Promise<KnownContract | undefined> {
-  const { service } = known;
+  const { service, httpRules = "" } = known;
   const read = await reflect(connection, performance.now() + READ_TIME, new AbortController().signal);
   const names = known.grpcServices.filter((name) => read.grpcServices.includes(name));
   if (names.length === 0) throw new Error(`the server has none of the gRPC services ${known.grpcServices.join(", ")}`);
   const hasAll = names.length === known.grpcServices.length;
-  if (hasAll && read.descriptors.equals(known.descriptors)) return undefined;
-  const given = { service, descriptors: read.descriptors, grpcServices: names, bindingPrefix: "" };
+  const { descriptors: withRules } = applyHttpRules(read, readResolvedRules(httpRules));
+  if (hasAll && withRules.equals(known.descriptors)) return undefined;
+  const given = { service, descriptors: withRules, grpcServices: names, bindingPrefix: "" };
   const { set, descriptors, grpcServices } = await reader.read(given);
   if (hasAll && (await inTurns(isSame(set, new DescriptorSet(known.descriptors), names)))) return undefined;
   return { service, descriptors, grpcServices: [...grpcServices] };

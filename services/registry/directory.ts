@@ -27,7 +27,7 @@ import {
 import { checkInstance } from "./check-instance.js";
 import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
-import type { InstanceEntry, JoinOptions } from "./entry.js";
+import { type InstanceEntry, type JoinOptions, sizeOf } from "./entry.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
@@ -126,6 +126,7 @@ export class Directory {
     const entry: InstanceEntry = {
       instance,
       contract,
+      problems: options.problems ?? [],
       token,
       store: given.store,
       onDeregistered: options.onDeregistered ?? nothing,
@@ -162,7 +163,9 @@ export class Directory {
   /** The names of the service's newest instance that are not served as it declares them. */
   problemsOf(service: string): NameProblem[] {
     const entry = this.#services.get(service)?.at(-1);
-    return entry === undefined ? [] : this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
+    if (entry === undefined) return [];
+    const problems = this.#names.problemsOf(service, entry.contract, entry.instance.bindingPrefix);
+    return [...entry.problems.map((text) => ({ text, other: undefined })), ...problems];
   }
 
   /**
@@ -389,12 +392,6 @@ export class Directory {
     }
     return { joined, left, owners, ownersRevision: BigInt(this.#owners.revision) };
   }
-}
-
-/** The approximate size of the instance in a message, in bytes; never less than 256. */
-function sizeOf(instance: Instance | undefined): number {
-  if (instance === undefined) return 256;
-  return instance.descriptors.length + 256 + [...instance.addresses, ...instance.grpcServices].join("....").length;
 }
 
 function gone(key: string): Instance {

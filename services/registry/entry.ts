@@ -15,12 +15,15 @@ export interface JoinOptions {
   readonly onDeregistered?: InstanceEntry["onDeregistered"];
   /** The result of `Directory.read`. Without it, the contract is read in one step. */
   readonly contract?: CheckedContract | undefined;
+  /** Further problems of the contract, for the operator. */
+  readonly problems?: readonly string[];
 }
 
 /** An instance that has joined. */
 export interface InstanceEntry {
   readonly instance: Instance;
   readonly contract: CheckedContract;
+  readonly problems: readonly string[];
   readonly token: string | undefined;
   /** Where it stores the data of callers; undefined if it stores none. */
   readonly store: DataStore | undefined;
@@ -29,4 +32,12 @@ export interface InstanceEntry {
    * closes.
    */
   readonly onDeregistered: (why: StatusError) => void;
+}
+
+/** The approximate size of the instance in a message, in bytes; never less than 256. */
+export function sizeOf(instance: Instance | undefined): number {
+  if (instance === undefined) return 256;
+  const { descriptors, options, addresses, grpcServices } = instance;
+  const rules = options?.httpRules ?? "";
+  return descriptors.length + 256 + [rules, ...addresses, ...grpcServices].join("....").length;
 }

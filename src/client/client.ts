@@ -163,7 +163,7 @@ export class PorticoClient {
       credentials: "omit",
     } as const;
     const response = await this.#read(scope, () => fetch(this.#url + this.#pathOf(endpoint), init));
-    if (response.status === 200 && (endpoint.answersBytes || isJson(response))) return response;
+    if (response.ok && (endpoint.answersBytes || isJson(response))) return response;
     throw await this.#read(scope, () => readFailure(scope.service, response));
   }
 

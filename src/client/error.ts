@@ -72,7 +72,7 @@ export function toConnectionError(service: string, url: string, thrown: unknown)
   return new PorticoError(error, { cause: thrown, neverSent: NEVER_SENT.test(code) });
 }
 
-/** The error of a response whose status is not 200. */
+/** The error of a response that is no success. */
 export async function readFailure(service: string, response: Response): Promise<PorticoError> {
   const { status, statusText, headers, url } = response;
   const text = await response.text();

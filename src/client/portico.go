@@ -361,7 +361,7 @@ func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*h
 	}
 	given := response.Header.Get("Content-Type")
 	isJSON := strings.HasPrefix(given, "application/json") || strings.HasPrefix(given, "application/x-ndjson")
-	if response.StatusCode == http.StatusOK && (isJSON || isBytes[A]()) {
+	if response.StatusCode/100 == 2 && (isJSON || isBytes[A]()) {
 		return response, nil
 	}
 	defer response.Body.Close()

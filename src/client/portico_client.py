@@ -326,7 +326,7 @@ class _Settings:
 def _is_answer(response: httpx.Response, answer: object) -> bool:
     content_type = response.headers.get("content-type", "")
     is_json = content_type.startswith(("application/json", "application/x-ndjson"))
-    return response.status_code == 200 and (is_json or answer is HttpBody)
+    return response.is_success and (is_json or answer is HttpBody)
 
 
 def _refusal(service: str, response: httpx.Response, body: bytes) -> PorticoError:

@@ -39,7 +39,7 @@ export interface HttpRuleBindings {
 }
 
 /** The field number of the extension `google.api.http` of google.protobuf.MethodOptions. */
-const HTTP = 72_295_728;
+export const HTTP = 72_295_728;
 /** Maximum number of bindings of a method. */
 const MAX_BINDINGS = 64;
 const NONE: HttpRuleBindings = { bindings: [], problems: [] };
@@ -64,6 +64,7 @@ function readBindings(method: DescMethod, prefix: string): HttpRuleBindings {
   try {
     const rule = HttpRule.decode(bytes);
     const rules = [rule, ...rule.additionalBindings];
+    const isSelecting = rule.selector !== "";
     if (rules.length > MAX_BINDINGS) throw new SyntaxError(`has more than ${MAX_BINDINGS} bindings`);
     for (const [index, one] of rules.entries()) {
       try {
@@ -75,10 +76,19 @@ function readBindings(method: DescMethod, prefix: string): HttpRuleBindings {
         problems.push((error as Error).message);
       }
     }
+    if (isSelecting && problems.length > 0) return { bindings: [], problems: problems.map(toRuleProblem) };
   } catch (error) {
     problems.push(`the annotation cannot be read: ${(error as Error).message}`);
   }
   return { bindings, problems };
+}
+
+/**
+ * An annotation with a selector comes from the HTTP rules of a service configuration. If an error
+ * is in one of its bindings, none is served: the operator has replaced all paths of the method.
+ */
+function toRuleProblem(problem: string): string {
+  return `${problem}; httpRules give it no path until that is corrected`;
 }
 
 /** Whether a method has the annotation. */

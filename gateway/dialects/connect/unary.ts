@@ -29,6 +29,7 @@ export class ConnectUnary implements Dialect {
   readonly name = "connect";
   readonly roots = NO_ROOTS;
   readonly writesDetails = false;
+  readonly usesServiceStatus = false;
   readonly readTimeout = readConnectTimeout;
   readonly #codec: RpcCodec;
   readonly #maxMessage: number;

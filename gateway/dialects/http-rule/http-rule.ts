@@ -18,7 +18,7 @@ import type { StreamCallOptions } from "../../stages/stream-call.js";
 import { json, openResponse } from "../json/json.js";
 import { isPlain } from "../json/message.js";
 import { upload } from "../json/streams/upload.js";
-import { withMetadata } from "../metadata.js";
+import { succeeded } from "../metadata.js";
 import {
   type BoundRoute,
   bindingFor,
@@ -49,7 +49,7 @@ export const httpRule: Dialect = {
   readMessage: (request, target, chunks, route) =>
     readMessage(request, target, chunks, bindingOf(target, route), (route as BoundRoute).values),
   writeMessage: (_request, target, message, response, route) =>
-    withMetadata(writeResponse(target, message, bindingOf(target, route)), response),
+    succeeded(writeResponse(target, message, bindingOf(target, route)), response),
   openStream,
 
   writeError(request, failure, about) {

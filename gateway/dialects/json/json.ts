@@ -15,7 +15,7 @@ import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../htt
 import { pathOf } from "../../http/target.js";
 import { type Allow, allowing, type Dialect } from "../../stages/dialect.js";
 import type { StreamCallOptions } from "../../stages/stream-call.js";
-import { addMetadata, withMetadata } from "../metadata.js";
+import { addMetadata, failed, succeeded } from "../metadata.js";
 import { decodeHttpBody, encodeHttpBody, type HttpBody, RAW_HEADERS, rawChunks } from "./bodies/http-body.js";
 import {
   checkBody,
@@ -37,6 +37,7 @@ export const json: Dialect = {
   name: "json",
   roots: ["/v1"],
   writesDetails: true,
+  usesServiceStatus: true,
   findRoute: (request, routes) => routes.find(pathOf(request.target)),
   methods,
   checkBody,
@@ -46,10 +47,10 @@ export const json: Dialect = {
   isEncoded: isCoded,
   decodeBody: (request, _target, body, maxMessage) => decodeContent(request, body, maxMessage),
   readMessage,
-  writeMessage: (_request, target, message, response) => withMetadata(writeMessage(target, message), response),
+  writeMessage: (_request, target, message, response) => succeeded(writeMessage(target, message), response),
   openStream,
   writeError: (_request, failure, { service, target, response }) =>
-    withMetadata(writeErrorReply(service, failure, target), response),
+    failed(writeErrorReply(service, failure, target), response),
 };
 
 const POST_ONLY = allowing("POST", "OPTIONS");
@@ -136,7 +137,7 @@ export async function openResponse(
   const contentType = await body.contentType;
   if (request.method === "HEAD") body.stop(new HttpError(499, "Only the headers were asked for"));
   const headers = addMetadata([...(raw ? RAW_HEADERS : UNBUFFERED)], body.metadata);
-  return { status: 200, headers, contentType, body };
+  return { status: body.status, headers, contentType, body };
 }
 
 function formatOf(encoder: ResponseEncoder, events: boolean): StreamFormat {

@@ -96,6 +96,7 @@ export class Mcp implements Dialect {
   readonly name = "mcp";
   readonly roots: Dialect["roots"] = [PATH, "/.well-known"];
   readonly writesDetails = true;
+  readonly usesServiceStatus = false;
   readonly #options: McpOptions;
   readonly #subscriptions: Subscriptions;
   readonly #resource: ProtectedResource;

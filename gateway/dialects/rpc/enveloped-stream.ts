@@ -214,7 +214,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#count.messages) : undefined);
     const passed = target.metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
-      this.#options.onMetadata(NO_METADATA, passed);
+      this.#options.onMetadata(NO_METADATA, trailers);
       this.#reject(error);
       return;
     }

@@ -45,6 +45,7 @@ export class Enveloped implements Dialect {
   readonly name: string;
   readonly roots = NO_ROOTS;
   readonly writesDetails = false;
+  readonly usesServiceStatus = false;
   readonly contentType: string;
   readonly #options: EnvelopedOptions;
 

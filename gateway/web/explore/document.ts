@@ -114,16 +114,22 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   const socket = item["x-websocket"];
   const request = mediaOf(operation.requestBody, components.requestBodies);
   const raw = mediaOf(operation.requestBody, components.requestBodies, "*/*");
-  const response = mediaOf(operation.responses?.["200"], components.responses);
+  const success = successOf(operation.responses);
+  const response = mediaOf(success, components.responses);
   return {
     deprecated: operation.deprecated === true,
     destructive: operation["x-destructive"] === true,
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
     takesBytes: raw !== undefined,
-    returnsBytes: mediaOf(operation.responses?.["200"], components.responses, "*/*") !== undefined,
+    returnsBytes: mediaOf(success, components.responses, "*/*") !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
   };
+}
+
+/** The response to a call that succeeded. Its status is 200, unless the service has another. */
+export function successOf<T>(responses: Readonly<Record<string, T>> = {}): T | undefined {
+  return responses["200"] ?? Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1];
 }
 
 /** The schema of a body in a media type; undefined if the body does not have this media type. */

@@ -1,7 +1,7 @@
 /**
  * The paths of an endpoint by `google.api.http` annotations, from its service's OpenAPI document.
  */
-import type { Field, Message, OpenApi } from "./document.js";
+import { type Field, type Message, type OpenApi, successOf } from "./document.js";
 import { errorOf, parseExact } from "./json-text.js";
 import { fieldOf, lowerCamelCase, withoutSecrets } from "./secrets.js";
 
@@ -56,7 +56,7 @@ function described(operation: Operation): Omit<RestPath, "method" | "path"> {
     body: operation["x-body"],
     tokenNeeded: security.every((way) => Object.keys(way).length > 0),
     takes: "application/json" in content ? "json" : "*/*" in content ? "bytes" : undefined,
-    returnsBytes: "*/*" in (responses["200"]?.content ?? {}),
+    returnsBytes: "*/*" in (successOf(responses)?.content ?? {}),
   };
 }
 

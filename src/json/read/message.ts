@@ -4,8 +4,9 @@
  * Only when they differ does it look the name up.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { didYouMean } from "../../contract/nearest.js";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
-import { isRequired } from "../types.js";
+import { fieldNames, isRequired } from "../types.js";
 import { type FieldReader, fieldReader, type JsonMessageReader, type Readers, takesNull } from "./field.js";
 import { ignoreValue } from "./ignored.js";
 import { NameTable } from "./name-table.js";
@@ -125,10 +126,15 @@ export class ObjectReader implements JsonMessageReader {
     }
     const member = names.find(s.text, s.textStart, s.textEnd);
     if (member !== undefined) return member;
-    if (!this.#ignoresUnknown) throw s.refused(`no such field in ${this.#type.typeName}`, s.pos);
+    if (!this.#ignoresUnknown) throw this.#unknown(s);
     s.colon();
     ignoreValue(s);
     return undefined;
+  }
+
+  #unknown(s: Scanner): Error {
+    const name = s.text.toString("utf8", s.textStart, s.textEnd);
+    return s.refused(`no such field in ${this.#type.typeName}${didYouMean(name, fieldNames(this.#type))}`, s.pos);
   }
 
   #secondOfOneof(s: Scanner, oneof: number): Error {

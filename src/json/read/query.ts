@@ -4,9 +4,10 @@
  * times and bytes.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { didYouMean } from "../../contract/nearest.js";
 import { isSecret } from "../../contract/secrets.js";
 import { JsonError } from "../codec.js";
-import { hasOwnForm, wrapped } from "../types.js";
+import { fieldNames, hasOwnForm, wrapped } from "../types.js";
 import { beginning } from "./errors.js";
 
 /** JSON text, the values of a repeated parameter, or the members of a message or map. */
@@ -30,7 +31,7 @@ export function queryJson(
 ): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
-    // Nothing of an unknown parameter may be in the JSON: `a.unknown=1` must not set the message `a`.
+    // Nothing of an unknown parameter is in the JSON: `a.unknown=1` must not set the message `a`.
     if (ignoreUnknown && !isField(type, parameterParts(name))) continue;
     const problem = value.isWellFormed() ? addToMessage(type, root, parameterParts(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
@@ -57,7 +58,7 @@ function isNamed({ jsonName, name }: DescField, part: string | undefined): boole
   return jsonName === part || name === part;
 }
 
-/** Whether the parts of a name lead to a field. A map without a key is one: it has its own error. */
+/** Whether the parts of a name lead to a field, or to a map without a key, which is an error. */
 function isField(type: DescMessage, [part, ...rest]: readonly string[]): boolean {
   const field = type.fields.find((one) => isNamed(one, part));
   if (field === undefined || hasOwnForm(type)) return false;
@@ -92,7 +93,8 @@ export function parameterParts(name: string): string[] {
 function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
   const part = parts.shift();
   const field = type.fields.find((one) => isNamed(one, part));
-  if (field === undefined || hasOwnForm(type)) return UNKNOWN;
+  if (hasOwnForm(type)) return UNKNOWN;
+  if (field === undefined) return UNKNOWN + didYouMean(part ?? "", fieldNames(type));
   if (field.fieldKind !== "list") {
     return field.fieldKind === "map"
       ? addToMap(field, node, parts, value)

@@ -42,8 +42,7 @@ const DROPPED: BodySink = { write: () => true, end() {}, abort() {} };
  */
 export class ResponseStream implements BodyStream, StreamCallListener {
   readonly contentType: Promise<string>;
-  /** The headers of the service, without those that may not pass (`Target.metadata`). */
-  metadata: Metadata = NO_METADATA;
+  #headers: Metadata = NO_METADATA;
   readonly #options: StreamCallOptions;
   readonly #format: StreamFormat;
   readonly #call: StreamCall;
@@ -102,8 +101,18 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     this.#call.resume();
   }
 
+  /** The headers of the service, without those that may not pass (`Target.metadata`). */
+  get metadata(): Metadata {
+    return this.#options.target.metadata.select(this.#headers);
+  }
+
+  /** The HTTP status with which the response begins. */
+  get status(): number {
+    return this.#options.target.statuses?.ofStream(this.#headers) ?? 200;
+  }
+
   onHeaders(headers: Metadata): void {
-    this.metadata = this.#options.target.metadata.select(headers);
+    this.#headers = headers;
   }
 
   onMessage(message: Uint8Array): void {
@@ -124,7 +133,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     this.#over = true;
     this.#trailers = this.#options.target.metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
-      this.#options.onMetadata(this.metadata, this.#trailers);
+      this.#options.onMetadata(this.#headers, trailers);
       this.#reject(error);
       return;
     }
@@ -135,7 +144,7 @@ export class ResponseStream implements BodyStream, StreamCallListener {
     this.#start(undefined);
     if (last !== undefined) this.#write(last);
     if (this.#sink !== undefined) this.#close(this.#sink);
-    onEnd({ status: failure?.status ?? 200, messages: this.#messages, bytes: this.#bytes });
+    onEnd({ status: failure?.status ?? this.status, messages: this.#messages, bytes: this.#bytes });
   }
 
   #start(first: Uint8Array | undefined): void {

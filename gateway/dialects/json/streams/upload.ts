@@ -90,9 +90,8 @@ class Upload implements ChunkReader, StreamCallListener {
   }
 
   onClose(error: Error | undefined, trailers: Metadata): void {
-    const { target, onMetadata } = this.#options;
     this.#flow.stop();
-    onMetadata(target.metadata.select(this.#headers), target.metadata.select(trailers));
+    this.#options.onMetadata(this.#headers, trailers);
     if (error !== undefined) this.reject(error);
     else if (this.#responses === 1) this.resolve(this.#response);
     else this.reject(notOneMessage(this.#service, this.#responses));
