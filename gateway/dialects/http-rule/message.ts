@@ -156,3 +156,98 @@ const MAX_ECHO = 40;
 /**
  * System parameters of clients that Google generates. They say nothing about the message, so they
  * are passed over.
+ */
+const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set("$alt alt $fields fields key prettyPrint $.xgafv".split(" "));
+
+/**
+ * The parameters of the query, without those that the path sets, and without system parameters.
+ * @throws {HttpError} 400 if the query sets a field of the body, or if all fields are in the body
+ */
+function queryParameters({ target }: GatewayRequestHead, { input, style }: Target, binding: Binding): Parameter[] {
+  const query = queryOf(target);
+  if (query === "") return [];
+  const { body, variables } = binding;
+  const given = parseQuery(query).filter(([name]) => !isSystemParameter(name, input));
+  if (body === "*") {
+    if (given.length === 0 || style.ignoreUnknown) return [];
+    throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");
+  }
+  return given.filter(([name]) => {
+    const parts = parameterParts(name);
+    if (body !== undefined && isNamed(body, parts[0])) {
+      if (style.ignoreUnknown) return false;
+      const shown = beginning(name, MAX_ECHO);
+      throw new HttpError(400, `${shown}: this field is the body, so it is not read from the query`);
+    }
+    return !variables.some((fields) => isPathOf(fields, parts));
+  });
+}
+
+/** A field of the message with that name has precedence. */
+function isSystemParameter(name: string, { fields }: DescMessage): boolean {
+  return SYSTEM_PARAMETERS.has(name) && !fields.some((field) => isNamed(field, name));
+}
+
+function isPathOf(fields: readonly DescField[], names: readonly string[]): boolean {
+  return fields.length === names.length && fields.every((field, index) => isNamed(field, names[index]));
+}
+
+function isNamed(field: DescField, name: string | undefined): boolean {
+  return field.jsonName === name || field.name === name;
+}
+
+/**
+ * The response to a unary call or an upload. @throws {HttpError} 502 like `writeMessage` of the
+ * JSON dialect
+ */
+export function writeResponse(target: Target, message: Uint8Array, { responseBody: field }: Binding): BareResponse {
+  if (field === undefined) return writeMessage(target, message);
+  if (isRawField(field)) {
+    const { contentType, data } = decodeField(target, field, message);
+    return { status: 200, contentType, body: data, headers: RAW_HEADERS };
+  }
+  try {
+    return { status: 200, body: target.field(field).writeBody(message) };
+  } catch (cause) {
+    throw toResponseError(target, cause);
+  }
+}
+
+/** How the messages of a response stream are written. */
+export function responseEncoderOf(target: Target, { responseBody: field }: Binding): ResponseEncoder {
+  const { service, method } = target.endpoint;
+  if (field === undefined) {
+    if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
+    return { toJson: (message) => writeJson(target, message) };
+  }
+  if (isRawField(field)) return { toRaw: (message) => decodeField(target, field, message) };
+  return {
+    toJson(message) {
+      try {
+        return target.field(field).write(message);
+      } catch (cause) {
+        throw toResponseError(target, cause);
+      }
+    },
+  };
+}
+
+function isRawField({ fieldKind, message }: DescField): boolean {
+  return fieldKind === "message" && message !== undefined && isHttpBody(message);
+}
+
+/** The google.api.HttpBody in a field of a response. */
+function decodeField(target: Target, { number }: DescField, message: Uint8Array): HttpBody {
+  const parts: Uint8Array[] = [];
+  try {
+    const reader = new BinaryReader(message);
+    while (reader.pos < reader.len) {
+      const [field, wireType] = reader.tag();
+      if (field === number && wireType === WireType.LengthDelimited) parts.push(reader.bytes());
+      else reader.skip(wireType, field);
+    }
+  } catch (cause) {
+    throw toResponseError(target, cause);
+  }
+  return decodeHttpBody(target.endpoint.service, Buffer.concat(parts));
+}
