@@ -111,8 +111,8 @@ function hashOf(descriptors: Uint8Array): string {
 
 export interface ContractsOptions {
   /**
-   * Whether responses leave out zero and empty fields without presence; default false. A service may
-   * do so by its options. The authority and the registry never do.
+   * Whether responses leave out zero and empty fields without presence; default false. A service
+   * may do so by its options. The authority and the registry never do.
    */
   readonly omitZeros?: boolean | undefined;
   /** Maximum bytes of a request message; default 4 MiB. */

@@ -158,8 +158,8 @@ export function pathParameters({ variables }: Binding, values: readonly string[]
 const MAX_ECHO = 40;
 
 /**
- * Parameters of clients that Google generates (https://cloud.google.com/apis/docs/system-parameters).
- * They say nothing about the message, so they are passed over.
+ * System parameters of clients that Google generates. They say nothing about the message, so they
+ * are passed over.
  */
 const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set("$alt alt $fields fields key prettyPrint $.xgafv".split(" "));
 

@@ -1,6 +1,6 @@
 /**
- * Passes over what a contract does not know: the values of unknown fields, and names of enum values.
- * A caller may have a newer contract than the service.
+ * Passes over what a contract does not know: the values of unknown fields, and names of enum
+ * values. A caller may have a newer contract than the service.
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_F, LOWER_N, LOWER_T, QUOTE } from "../bytes.js";

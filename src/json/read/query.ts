@@ -31,7 +31,7 @@ export function queryJson(
 ): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
-    // Nothing of an unknown parameter may be in the JSON: `a.unknown=1` must not set the message `a`.
+    // Nothing of an unknown parameter is in the JSON: `a.unknown=1` must not set the message `a`.
     if (ignoreUnknown && !isField(type, parameterParts(name))) continue;
     const problem = value.isWellFormed() ? addToMessage(type, root, parameterParts(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
@@ -58,7 +58,7 @@ function isNamed({ jsonName, name }: DescField, part: string | undefined): boole
   return jsonName === part || name === part;
 }
 
-/** Whether the parts of a name lead to a field. A map without a key is one: it has its own error. */
+/** Whether the parts of a name lead to a field, or to a map without a key, which is an error. */
 function isField(type: DescMessage, [part, ...rest]: readonly string[]): boolean {
   const field = type.fields.find((one) => isNamed(one, part));
   if (field === undefined || hasOwnForm(type)) return false;
