@@ -350,7 +350,7 @@ t.test("the OpenAPI document lists the statuses", async (t) => {
   const statusesOf = async (service: string, method: string): Promise<Record<string, object>> => {
     const headers = { authorization: `Bearer ${token}` };
     const { paths } = (await (await fetch(`${origin}/openapi/${service}.json`, { headers })).json()) as OpenApi;
-    const [own, bound] = [paths[`/${service}/Relay/${method}`], paths[`/rest/${service}/bound/relay.Relay/${method}`]];
+    const [own, bound] = [paths[`/${service}/${method}`], paths[`/rest/${service}/bound/relay.Relay/${method}`]];
     t.same(Object.keys(own?.post.responses ?? {}), Object.keys(bound?.post.responses ?? {}), `${service} ${method}`);
     return own?.post.responses ?? {};
   };
