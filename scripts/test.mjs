@@ -58,8 +58,8 @@ const NEEDS_PROGRAM = /\bdist\b|\bnpm\b|scripts\//;
  */
 const TIME_TO_REPORT = 30_000;
 
-/** The number of test files that one process runs, all from one folder. */
-const FILES_A_PROCESS = 8;
+/** The number of test files that one process runs. */
+const FILES_A_PROCESS = 12;
 
 /**
  * Packages with native code, and packages that look for files next to their own. All others are
@@ -131,8 +131,7 @@ function batchesOf(files) {
   const batches = [];
   for (const file of files) {
     const last = batches.at(-1);
-    const fits = last !== undefined && last.length < filesAProcess() && dirname(last[0]) === dirname(file);
-    if (fits) last.push(file);
+    if (last !== undefined && last.length < filesAProcess()) last.push(file);
     else batches.push([file]);
   }
   return batches;

@@ -5,7 +5,7 @@
  */
 import { Argument, Option } from "commander";
 import type { Service } from "../../src/api/types.js";
-import { nearest } from "../../src/contract/nearest.js";
+import { didYouMean } from "../../src/contract/nearest.js";
 import type { GatewayClient } from "../http/client.js";
 import { CallFailure } from "../http/failure.js";
 
@@ -92,12 +92,6 @@ export async function withSuggestion<T, I>(
     // If the name exists, another word of the command is wrong.
     throw names.includes(name) ? error : error.with(didYouMean(name, names));
   }
-}
-
-/** `; did you mean default?`, or an empty text if no known name is similar. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known);
-  return meant === undefined ? "" : `; did you mean ${meant}?`;
 }
 
 /** The services that the caller may call, as the registry lists them. */

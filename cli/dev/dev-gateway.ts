@@ -12,6 +12,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { httpUrl } from "../roles/banner.js";
+import { tryHttpPort } from "../roles/gateway.js";
 import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
 
@@ -30,6 +31,8 @@ export interface DevGateway {
 export async function openDevGateway(config: Config, log: Logger, signal: AbortSignal): Promise<DevGateway> {
   let server: OpenServer | undefined;
   const start = processOf(async (opening) => {
+    // Another portico dev may run in the same folder, with the same store.
+    await tryHttpPort(config);
     server = await openServer(opening, {});
     return server;
   });
@@ -79,7 +82,7 @@ export class RegisteredInstances {
 
   async #follow(channel: Channel): Promise<void> {
     const watch = stream(channel, RegistryService.watch, { admission: SYSTEM, signal: this.#closing.signal });
-    watch.send({});
+    watch.send({ confirmed: 0n });
     watch.end();
     for await (const { joined, left } of watch.responses) {
       for (const { service, id } of left) this.#ids.get(service)?.delete(id);

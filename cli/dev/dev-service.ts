@@ -56,6 +56,8 @@ export class DevService {
   /** The hash of the code of the version that serves (see `Bundled.hash`). */
   #served = "";
   #contractChanged = true;
+  /** Whether the last build failed. */
+  #failed = false;
   /** The type problems that were shown last. */
   #typeProblems: readonly SourceProblem[] = [];
   /** Aborted by the next change, because the work in progress is then out of date. */
@@ -119,7 +121,9 @@ export class DevService {
       if (signal.aborted || this.#closed) return;
       const problems = await this.#build(signal, since).catch((error: Error) => [{ message: error.message }]);
       this.#prepare();
-      if (problems.length === 0 || signal.aborted) return;
+      if (signal.aborted) return;
+      this.#failed = problems.length > 0;
+      if (!this.#failed) return;
       const state = this.#running.isRunning ? "is not reloaded; its last version serves on" : "is not running";
       this.#options.printer.failure(`${this.#name} ${state}`, problems);
     });
@@ -147,7 +151,11 @@ export class DevService {
     }
     const { problems, hash } = await this.#bundler.bundle();
     const isServed = this.#running.isRunning && hash === this.#served;
-    if (problems.length > 0 || signal.aborted || isServed) return problems;
+    if (problems.length > 0 || signal.aborted) return problems;
+    if (isServed) {
+      if (this.#failed) this.#options.printer.servingStill(this.#name);
+      return [];
+    }
     const what = this.#running.isRunning ? "reloaded" : "started";
     const outcome = await this.#running.replace(this.#names, signal);
     if (outcome === "given up") return [];

@@ -79,7 +79,8 @@ function devConfig(root: string, flags: Flags, io: Io): Config {
 /** Creates a folder that git ignores. */
 function hide(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(join(folder, ".gitignore"), "*\n");
+  const file = join(folder, ".gitignore");
+  if (!existsSync(file)) writeFileSync(file, "*\n");
 }
 
 /** Options that are the same for all services. */

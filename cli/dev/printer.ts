@@ -58,6 +58,11 @@ export class Printer {
     this.#print([`${this.#paint("green", "✓")} ${name} ${what} in ${Math.round(ms)} ms${where}`]);
   }
 
+  /** A change was taken back, so the version that serves is the saved one. */
+  servingStill(name: string): void {
+    this.#print([`${this.#paint("green", "✓")} ${name} is good again: the version that serves is the saved one`]);
+  }
+
   /** Why a service was not reloaded, or what its problems are. */
   failure(headline: string, problems: readonly SourceProblem[]): void {
     const shown = problems.slice(0, MAX_SHOWN).flatMap((problem) => framed(problem, this.#root, this.#paint));

@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Account>[] = [
   ["Created", ({ created }) => instant(created)],
 ];
 
-const accounts: NamedItems<Account> = {
+export const accounts: NamedItems<Account> = {
   list: (client) =>
     readPages(async (pageToken) => {
       const { accounts, nextPageToken } = await client.ask("auth/Accounts/List", { pageToken });
@@ -27,15 +27,17 @@ const accounts: NamedItems<Account> = {
 
 export const accountNames: Source = namesOf(accounts);
 
+/** The scopes of rules that apply whatever scopes an account has, each with its meaning. */
+export const EVERYONE: ReadonlyMap<string, string> = new Map([
+  ["<public>", "everyone"],
+  ["*", "anyone logged in"],
+]);
+
 /** `<public>`, `*`, and the scopes that accounts have. */
 export const scopes: Source = async ({ connect }) => {
   const listed = await accounts.list(connect()).catch(() => []);
   const held = [...new Set(listed.flatMap(({ scopes }) => scopes))];
-  return [
-    { text: "<public>", about: "everyone" },
-    { text: "*", about: "anyone logged in" },
-    ...held.map((text) => ({ text })),
-  ];
+  return [...Array.from(EVERYONE, ([text, about]) => ({ text, about })), ...held.map((text) => ({ text }))];
 };
 
 interface PasswordOptions {

@@ -4,7 +4,8 @@
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { CreateKeyResponse, Key } from "../../src/api/types.js";
-import { CompletedOption, didYouMean, resources, type Source } from "../command/candidates.js";
+import { didYouMean } from "../../src/contract/nearest.js";
+import { CompletedOption, resources, type Source } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import type { GatewayClient } from "../http/client.js";

@@ -15,7 +15,7 @@ import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
 import { namesAndPrefixes } from "./key.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
-import { warnUnserved } from "./unserved.js";
+import { warnUnheld, warnUnserved } from "./unserved.js";
 
 const COLUMNS: readonly Column<Rule>[] = [
   ["ID", ({ id }) => id],
@@ -105,6 +105,7 @@ export const rule: Noun = {
         await printItem(io, output, { name: created.id, value: created, text: ["Rule created"] });
       }
       await warnUnserved(connection, [resource]);
+      await warnUnheld(connection, scope);
     },
   }),
 
@@ -136,13 +137,16 @@ export const explain = gatewayCommand({
     new CompletedOption("--key <key>", "an API key that calls: its prefix or its name", namesAndPrefixes),
   ],
   completion: [resources],
-  async run({ io, client, output }, resource: string, { account, key }: { account?: string; key?: string }) {
+  async run(connection, resource: string, { account, key }: { account?: string; key?: string }) {
+    const { io, client, output } = connection;
     const response = await client.ask("auth/Rules/Explain", { account, key, resource });
     const { decidedBy, matched } = response;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
-    if (output !== undefined || matched.length === 0) return;
-    io.stdout.write("\n");
-    await printList(io, undefined, matched, COLUMNS);
+    if (output === undefined && matched.length > 0) {
+      io.stdout.write("\n");
+      await printList(io, undefined, matched, COLUMNS);
+    }
+    await warnUnserved(connection, [resource]);
   },
 });
 

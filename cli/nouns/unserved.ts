@@ -1,24 +1,38 @@
-/** A warning for a pattern that matches no endpoint at present: it may be mistyped. */
+/** Warnings for a name that exists nowhere at present: it may be mistyped. */
+import { didYouMean } from "../../src/contract/nearest.js";
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
-import { didYouMean, services } from "../command/candidates.js";
+import { services } from "../command/candidates.js";
 import type { CommandConnection } from "../command/connection.js";
 import { paintFor, visible } from "../terminal/text.js";
+import { accounts, EVERYONE } from "./account.js";
 
 /**
  * Warns on stderr about each pattern that matches nothing. It is not an error, because the pattern
  * may be meant for a later endpoint.
  */
-export async function warnUnserved({ io, client }: CommandConnection, patterns: readonly string[]): Promise<void> {
+export async function warnUnserved(connection: CommandConnection, patterns: readonly string[]): Promise<void> {
   // There is no warning for a caller who may not list the services.
-  const listed = await services.list(client).catch(() => undefined);
+  const listed = await services.list(connection.client).catch(() => undefined);
   if (listed === undefined) return;
   const served = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => parsePattern(resource)));
   for (const pattern of patterns) {
     const warning = warningFor(parsePattern(pattern), served);
-    if (warning === undefined) continue;
-    const text = `Warning: ${pattern} matches nothing now: ${warning}`;
-    io.stderr.write(`${paintFor(io.stderr, io.env)("red", visible(text))}\n`);
+    if (warning !== undefined) warn(connection, `${pattern} matches nothing now: ${warning}`);
   }
+}
+
+/** Warns on stderr about a scope that no account holds. An account with it may come later. */
+export async function warnUnheld(connection: CommandConnection, scope: string): Promise<void> {
+  if (EVERYONE.has(scope)) return;
+  // There is no warning for a caller who may not list the accounts.
+  const listed = await accounts.list(connection.client).catch(() => undefined);
+  if (listed === undefined) return;
+  const held = new Set(listed.flatMap(({ scopes }) => scopes));
+  if (!held.has(scope)) warn(connection, `no account has the scope ${scope} now${didYouMean(scope, held)}`);
+}
+
+function warn({ io }: CommandConnection, text: string): void {
+  io.stderr.write(`${paintFor(io.stderr, io.env)("red", visible(`Warning: ${text}`))}\n`);
 }
 
 /** A text that names the first segment that matches nothing. */

@@ -2,6 +2,8 @@
  * `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server`
  * has the same parts, and creates them with the same functions.
  */
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import type { HealthRoutes } from "../../gateway/built-in/health.js";
@@ -19,6 +21,7 @@ import { parseGrpcTarget } from "../../src/address/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process } from "../../src/process/process.js";
@@ -36,8 +39,9 @@ export const startGateway = processOf(async (opening) => {
   const transport = await openTransport({ config, log, budget, closed });
   const joined = own(await joinAuthority(GATEWAY, { config, log }, transport));
   const { guard, enrolment, authorities } = joined;
-  const connect: RegistrySource["connect"] = (address, _instance, options) =>
-    transport.connect(parseGrpcTarget(address), options);
+  const connectTo = externalConnector({ ...config, transport, log });
+  const connect: RegistrySource["connect"] = (address, instance, options) =>
+    connectTo(parseGrpcTarget(address), instance, options);
   const registry = { channel: joined.channel, authorities, metadata: joined.metadata, log: joined.log, connect };
   const catalog = own(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
@@ -99,6 +103,18 @@ export async function openHttpPort(
   // would refuse calls that the other one can serve.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   return listening("http", config, () => listen(handler, config.http, { ...config, budget, callQueue, tls, log }));
+}
+
+/**
+ * Listens on the HTTP port for a moment, so that a start on a port in use fails before it opens the
+ * store.
+ * @throws {ListenError} when it cannot listen.
+ */
+export async function tryHttpPort(config: Config): Promise<void> {
+  const server = createServer();
+  await listening("http", config, () => once(server.listen({ ...config.http }), "listening"));
+  server.close();
+  await once(server, "close");
 }
 
 /**

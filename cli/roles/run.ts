@@ -1,5 +1,6 @@
 /** Runs a role from its start to its stop: settings, log, banner, signals. */
 
+import { passwordShown } from "../../services/auth/bootstrap.js";
 import { RefusedError } from "../../services/auth/log/changelog/refusals.js";
 import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config/config.js";
 import { StoreError } from "../../src/store/store.js";
@@ -43,7 +44,9 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
   // the disk is full.
   io.stdout.removeAllListeners("error").on("error", () => undefined);
   const notReady = running.notReady();
-  io.stdout.write(banner({ title, running, config, hasStore, env: io.env }));
+  io.stdout.write(banner({ title, running, config, hasStore, env: io.env }), (error) => {
+    if (!error && running.firstStart !== undefined) passwordShown(config.data);
+  });
   show();
   const stopWatching = onChange(running.notReady, notReady, (why) => io.stdout.write(`${readiness(why)}\n\n`));
   await aborted(io.signal);

@@ -16,7 +16,7 @@ export interface Running {
   /** The admin port of this process. A process that only manages workers has none. */
   readonly admin?: Address;
   readonly workers?: readonly WorkerProcess[];
-  /** The first password, or undefined if the store existed before. */
+  /** The first password, or undefined if an earlier start has shown it. */
   readonly firstStart?: Authority["firstStart"];
   /**
    * Why calls are refused now, for example because an authority cannot be reached. Undefined if

@@ -101,6 +101,8 @@ interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
+  /** With these the channel was opened. */
+  readonly options: ServiceOptions;
   /**
    * The contract with which calls are encoded. It is the announced one, until the server itself is
    * found to have another.
@@ -197,11 +199,12 @@ export class ServiceInstances {
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
-    const { id, addresses, contract } = instance;
+    const { id, addresses, contract, options } = instance;
     return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
-      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
+      const fits = link?.announced === contract || link?.contract === contract;
+      if (link !== undefined && fits && isDeepStrictEqual(link.options, options)) return [[key, link]];
       try {
         return [[key, this.#open(place, instance)]];
       } catch (error) {
@@ -225,6 +228,7 @@ export class ServiceInstances {
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
+      options,
       contract,
       readError: undefined,
     };

@@ -123,8 +123,8 @@ export class RegistryWatch {
   async #watch({ signal, responded }: FollowAttempt): Promise<void> {
     const { metadata, admission } = this.#options;
     const watch = stream(this.#authority.channel, RegistryService.watch, { metadata, admission, signal });
-    watch.send({});
-    watch.end();
+    let applied = 0n;
+    watch.send({ confirmed: applied });
     clearTimeout(this.#grace);
     this.#grace = undefined;
     this.#isFollowed = true;
@@ -139,6 +139,7 @@ export class RegistryWatch {
       } finally {
         release();
       }
+      watch.send({ confirmed: ++applied });
       responded();
     }
   }

@@ -13,7 +13,7 @@ import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { nearest } from "../../src/contract/nearest.js";
+import { didYouMean } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm } from "../../src/json/types.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
@@ -132,11 +132,10 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   #notFound(service: string, viewer: Admission): HttpError {
-    const meant = nearest(
+    const hint = didYouMean(
       service,
       this.#visibleServices(viewer).map(([name]) => name),
     );
-    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     return new HttpError(404, `There is no service ${JSON.stringify(service.slice(0, 64))} to be seen${hint}`);
   }
 }

@@ -102,7 +102,7 @@ export interface Authority {
   readonly service: Service;
   /** Identifies the installation. */
   readonly installationId: string;
-  /** The administrator's password, if this start created it. */
+  /** The administrator's first password, if no start has shown it. */
   readonly firstStart: FirstStart | undefined;
   /**
    * Ensures that `enrolment/<name>` in the data folder holds a valid enrolment token. Returns it.

@@ -6,7 +6,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { createToken, hashToken, isToken } from "../../src/call/token.js";
@@ -23,7 +23,7 @@ import type { Decide, LogEvent } from "./log/changelog/decide.js";
 import { type Journal, PORTICO } from "./log/changelog/journal.js";
 import { isPassword, type Passwords, randomPassword } from "./login/passwords.js";
 
-/** What to show to the administrator after a first start. */
+/** What to show to the administrator, unless an earlier start has shown it. */
 export interface FirstStart {
   /** The file with the administrator's password. */
   readonly passwordFile: string;
@@ -35,7 +35,8 @@ export const ADMIN = "admin";
 
 /**
  * Sets up the installation if it is new.
- * @returns what to show to the administrator; undefined if this start made no random password
+ * @returns what to show to the administrator; undefined if there is no random password, or if an
+ * earlier start has shown it
  */
 export async function bootstrap(options: {
   journal: Journal;
@@ -50,7 +51,7 @@ export async function bootstrap(options: {
   adminPassword: string | undefined;
 }): Promise<FirstStart | undefined> {
   const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
-  if (journal.state.revision > 0) return undefined;
+  if (journal.state.revision > 0) return unshownPassword(dataFolder);
   // A first start that was interrupted leaves files, but no record of the store.
   if (installation !== undefined) {
     const lost = lostInstallation(store, dataFolder, installation);
@@ -65,7 +66,8 @@ export async function bootstrap(options: {
     if (!check(text)) throw new StoreError(`${file} is not what an earlier start wrote; delete it and start again`);
     return text;
   };
-  if (adminPassword !== undefined) rmSync(passwordFile, { force: true });
+  if (adminPassword === undefined) writeOnce(unshownFileIn(dataFolder), () => UNSHOWN);
+  else rmSync(passwordFile, { force: true });
   const password = adminPassword ?? readOrCreate(passwordFile, randomPassword, isPassword);
   const enrolments = FIRST_ENROLMENTS.map((name) => ({
     name,
@@ -82,6 +84,21 @@ export async function bootstrap(options: {
     if (!ours) for (const file of created) rmSync(file, { force: true });
   }
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
+}
+
+/**
+ * The password of a first start that ended before it showed the password, for example because a
+ * port was in use.
+ */
+function unshownPassword(dataFolder: string): FirstStart | undefined {
+  const passwordFile = passwordFileIn(dataFolder);
+  if (!existsSync(unshownFileIn(dataFolder)) || !existsSync(passwordFile)) return undefined;
+  return { passwordFile, password: readFileSync(passwordFile, "utf8").trim() };
+}
+
+/** Called when the administrator's first password was shown: later starts do not show it. */
+export function passwordShown(dataFolder: string): void {
+  rmSync(unshownFileIn(dataFolder), { force: true });
 }
 
 /** Deletes the file with the administrator's first password as soon as the password changes. */
@@ -102,6 +119,7 @@ export function deletePasswordFile(dataFolder: string, log: Logger): void {
   const file = passwordFileIn(dataFolder);
   try {
     rmSync(file, { force: true });
+    passwordShown(dataFolder);
   } catch (error) {
     log.warn({ err: error }, `${file} holds a password that is good no longer, and could not be deleted`);
   }
@@ -149,3 +167,10 @@ export function installationCreated(): LogEvent {
 function passwordFileIn(dataFolder: string): string {
   return join(dataFolder, "admin-password");
 }
+
+/** The file that exists from a first start until the password was shown. */
+function unshownFileIn(dataFolder: string): string {
+  return join(dataFolder, "admin-password-unshown");
+}
+
+const UNSHOWN = "The next start of Portico shows the password in admin-password, and deletes this file.";

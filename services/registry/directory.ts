@@ -17,7 +17,13 @@ import {
   resourceExhausted,
   StatusError,
 } from "../../src/errors.js";
-import { type GrpcNames, Instance, Joined, type WatchResponse } from "../../src/gen/portico/registry/v1/registry.js";
+import {
+  type GrpcNames,
+  Instance,
+  Joined,
+  type WatchRequest,
+  type WatchResponse,
+} from "../../src/gen/portico/registry/v1/registry.js";
 import { checkInstance } from "./check-instance.js";
 import { type CheckedContract, isContractOf, readContract } from "./contract.js";
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
@@ -25,6 +31,7 @@ import { type InstanceEntry, type JoinOptions, sizeOf } from "./entry.js";
 import { HeldFiles } from "./held-files.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
+import { confirmedBy, createWatch, fail, followConfirmations, isIdle, report, type Watch } from "./watch.js";
 
 const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
@@ -37,15 +44,6 @@ const MAX_WATCHES = 1_000;
 const MAX_BEHIND = 2 * MAX_INSTANCES;
 /** The maximum size of a message to a watch, in bytes. A single larger instance is sent alone. */
 const MESSAGE_SIZE = 256 * 1024;
-
-interface Watch {
-  /** Keys of instances, in the order of their last change. */
-  readonly changed: Set<string>;
-  /** Services whose gRPC names have changed. */
-  readonly owners: Set<string>;
-  failure: StatusError | undefined;
-  wake: () => void;
-}
 
 const keyOf = ({ service, id }: Instance) => `${service}/${id}`;
 const nothing = () => {};
@@ -170,20 +168,41 @@ export class Directory {
     return [...entry.problems.map((text) => ({ text, other: undefined })), ...problems];
   }
 
-  /** Sends every instance, then each change, until the signal is aborted. */
-  async *watch(signal: AbortSignal): AsyncGenerator<WatchResponse, void, undefined> {
+  /**
+   * Resolves when every watcher has applied the changes of a service until now, or after a time.
+   * @param timeMs in milliseconds
+   * @returns the number of watchers that have not
+   */
+  async confirmed(service: string, timeMs: number): Promise<number> {
+    const isOver = new AbortController();
+    const timer = setTimeout(() => isOver.abort(), timeMs);
+    const waits = [...this.#watches].map((watch) => confirmedBy(watch, `${service}/`, isOver.signal));
+    const results = await Promise.all(waits);
+    clearTimeout(timer);
+    return results.filter((isConfirmed) => !isConfirmed).length;
+  }
+
+  /**
+   * Sends every instance, then each change, until the signal is aborted.
+   * @param requests confirm the messages
+   */
+  async *watch(
+    signal: AbortSignal,
+    requests: AsyncIterable<WatchRequest>,
+  ): AsyncGenerator<WatchResponse, void, undefined> {
     if (this.#closed) throw closing();
     if (this.#watches.size >= MAX_WATCHES) throw resourceExhausted("too many watches");
-    const watch: Watch = {
-      changed: new Set(this.#entries.keys()),
-      owners: new Set([...this.#owners.services].map(([service]) => service)),
-      failure: undefined,
-      wake: nothing,
-    };
+    const watch = createWatch(
+      this.#entries.keys(),
+      [...this.#owners.services].map(([service]) => service),
+    );
     const stop = () => {
       this.#watches.delete(watch);
+      watch.confirms = false;
+      report(watch);
       watch.wake();
     };
+    void followConfirmations(watch, requests);
     this.#watches.add(watch);
     signal.addEventListener("abort", stop);
     try {
@@ -191,6 +210,7 @@ export class Directory {
         if (watch.failure !== undefined) throw watch.failure;
         const message = this.#take(watch);
         complete ||= watch.changed.size === 0;
+        watch.sent++;
         yield { ...message, complete };
         while (isIdle(watch) && !signal.aborted) {
           await new Promise<void>((resolve) => {
@@ -200,7 +220,7 @@ export class Directory {
       }
     } finally {
       signal.removeEventListener("abort", stop);
-      this.#watches.delete(watch);
+      stop();
     }
   }
 
@@ -377,17 +397,6 @@ export class Directory {
 function gone(key: string): Instance {
   const slash = key.indexOf("/");
   return Instance.fromPartial({ service: key.slice(0, slash), id: key.slice(slash + 1) });
-}
-
-/** Whether there is nothing to send. */
-function isIdle({ changed, owners, failure }: Watch): boolean {
-  return changed.size === 0 && owners.size === 0 && failure === undefined;
-}
-
-function fail(watch: Watch, failure: StatusError): void {
-  watch.failure = failure;
-  watch.changed.clear();
-  watch.wake();
 }
 
 function taken({ service, id }: Instance): StatusError {

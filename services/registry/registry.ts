@@ -23,6 +23,7 @@ import {
   type RegisterRequest,
   type RegisterResponse,
   RegistryService,
+  type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
@@ -32,7 +33,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";
 import type { InstanceEntry } from "./entry.js";
-import { ExternalServices } from "./external.js";
+import { type ExternalOptions, ExternalServices } from "./external.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
@@ -52,6 +53,8 @@ interface RegistryOptions {
   readonly owners: NameOwners;
   /** Opens a channel to a target of an external service. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  /** As in ExternalOptions. */
+  readonly secretFiles?: ExternalOptions["secretFiles"];
   readonly log: Logger;
   /**
    * The memory budget of the process, from which the reading of contracts reserves; default a
@@ -92,9 +95,9 @@ export interface Registry {
 
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
+  const { guard, external, externalRefresh = 30_000, owners, log, budget, authorities = () => 1 } = options;
   const directory = new Directory({ owners, log, budget });
-  const configured = new ExternalServices({ directory, connect, refresh: externalRefresh, log });
+  const configured = new ExternalServices({ ...options, directory, refresh: externalRefresh });
   const reach = new Reach(authorities);
   const configure = (services: readonly ExternalService[]): void => {
     configured.set(services);
@@ -124,7 +127,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       parts: [
         part(RegistryService, {
           register: (requests, context) => register(directory, requests, context),
-          watch: (_request, context) => watch(directory, context),
+          watch: (requests, context) => watch(directory, requests, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
           list: (_request, context) => list(directory, reach, context, visibleTo(context)),
           describe,
@@ -168,9 +171,13 @@ async function list(
   return { services: services.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-function watch(directory: Directory, context: BuiltInContext): AsyncGenerator<WatchResponse, void, undefined> {
+function watch(
+  directory: Directory,
+  requests: AsyncIterable<WatchRequest>,
+  context: BuiltInContext,
+): AsyncGenerator<WatchResponse, void, undefined> {
   checkGateway(context);
-  return directory.watch(context.signal);
+  return directory.watch(context.signal, requests);
 }
 
 /** Keeps an instance registered for as long as the stream is open. */

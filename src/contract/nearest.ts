@@ -26,6 +26,12 @@ export function nearest(name: string, candidates: Iterable<string>): string | un
   return best;
 }
 
+/** `; did you mean default?`, or an empty text if no known name is similar. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const meant = nearest(name, known);
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
+}
+
 /** The Levenshtein distance: how many characters must be inserted, deleted or replaced. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -52,6 +52,11 @@ export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT
 }
 
+/** The names by which JSON may name the fields of a message, for an error about another name. */
+export function fieldNames(type: DescMessage): string[] {
+  return type.fields.flatMap(({ jsonName, name }) => [jsonName, name]);
+}
+
 /** Whether a message without the field is incomplete (proto2). */
 export function isRequired(field: { readonly presence: number }): boolean {
   return field.presence === 3; // google.protobuf.FeatureSet.FieldPresence.LEGACY_REQUIRED

@@ -95,6 +95,7 @@ export const acceptedQueries: readonly AcceptedQuery[] = [
 export const refusedQueries: readonly RefusedQuery[] = [
   { type: "Optional", parameters: ["unknown=1"], because: "unknown: no such parameter" },
   { type: "Optional", parameters: ["=1"], because: ": no such parameter" },
+  { type: "Optional", parameters: ["strng=1"], because: "strng: no such parameter; did you mean string?" },
   { type: "Optional", parameters: ["nested.unknown=1"], because: "nested.unknown: no such parameter" },
   { type: "Optional", parameters: ["string.a=1"], because: "string.a: no such parameter" },
   { type: "Optional", parameters: ["string[a]=1"], because: "string[a]: no such parameter" },

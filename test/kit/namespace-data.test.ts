@@ -4,9 +4,9 @@
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { LeftData, type ListNamespaces, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
-import { openServiceStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
+import { openMemoryStore } from "../support/memory-store.js";
 import { until } from "../support/until.js";
 
 type KnownNamespaces = Awaited<ReturnType<ListNamespaces>>;
@@ -45,7 +45,7 @@ async function sweepDaily(store: KeyValueStore, list: ListNamespaces, days: numb
 }
 
 async function opened(t: Test, keys: readonly string[]): Promise<KeyValueStore> {
-  const store = await openServiceStore("sqlite:", t.testdir());
+  const store = openMemoryStore();
   t.teardown(() => store.close());
   await store.claim(INSTALLATION);
   await put(store, keys);

@@ -4,8 +4,9 @@
  * Only when they differ does it look the name up.
  */
 import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
+import { didYouMean } from "../../contract/nearest.js";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
-import { isRequired } from "../types.js";
+import { fieldNames, isRequired } from "../types.js";
 import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./field.js";
 import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";
@@ -121,8 +122,13 @@ export class ObjectReader implements JsonMessageReader {
       return undefined;
     }
     const member = names.find(s.text, s.textStart, s.textEnd);
-    if (member === undefined) throw s.refused(`no such field in ${this.#type.typeName}`, s.pos);
+    if (member === undefined) throw this.#unknown(s);
     return member;
+  }
+
+  #unknown(s: Scanner): Error {
+    const name = s.text.toString("utf8", s.textStart, s.textEnd);
+    return s.refused(`no such field in ${this.#type.typeName}${didYouMean(name, fieldNames(this.#type))}`, s.pos);
   }
 
   #secondOfOneof(s: Scanner, oneof: number): Error {

@@ -4,9 +4,10 @@
  * times and bytes.
  */
 import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
+import { didYouMean } from "../../contract/nearest.js";
 import { isSecret } from "../../contract/secrets.js";
 import { JsonError } from "../codec.js";
-import { hasOwnForm, wrapped } from "../types.js";
+import { fieldNames, hasOwnForm, wrapped } from "../types.js";
 import { beginning } from "./errors.js";
 
 /** JSON text, the values of a repeated parameter, or the members of a message or map. */
@@ -75,7 +76,8 @@ export function parameterParts(name: string): string[] {
 function addToMessage(type: DescMessage, node: Map<string, Node>, parts: string[], value: string): string | undefined {
   const part = parts.shift();
   const field = type.fields.find((one) => isNamed(one, part));
-  if (field === undefined || hasOwnForm(type)) return UNKNOWN;
+  if (hasOwnForm(type)) return UNKNOWN;
+  if (field === undefined) return UNKNOWN + didYouMean(part ?? "", fieldNames(type));
   if (field.fieldKind !== "list") {
     return field.fieldKind === "map"
       ? addToMap(field, node, parts, value)

@@ -155,6 +155,11 @@ export const refused: readonly RefusedJson[] = [
   { type: "Optional", json: '{"int32":null,"int32":1}', because: "int32: given more than once" },
   { type: "Optional", json: '{"int32":1,"\\u0069nt32":1}', because: '["\\u0069nt32"]: given more than once' },
   { type: "Optional", json: '{"nested":{"x":1}}', because: "nested.x: no such field in json.Optional" },
+  {
+    type: "Optional",
+    json: '{"nested":{"strng":1}}',
+    because: "nested.strng: no such field in json.Optional; did you mean string?",
+  },
   { type: "Optional", json: '{"":1}', because: '[""]: no such field in json.Optional' },
   { type: "Optional", json: '{"__proto__":{}}', because: "__proto__: no such field in json.Optional" },
   { type: "Optional", json: '{"@type":"a/json.Optional"}', because: "@type: no such field in json.Optional" },

@@ -3,9 +3,10 @@
 import { join } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
-import { edit, newProject, startDev } from "./project.js";
+import { edit, newProject, skipTypes, startDev } from "./project.js";
 
 const project = newProject(t.testdir());
+skipTypes(project);
 const main = join(project, "main.ts");
 const dev = await startDev(t, project);
 await dev.prints(/greeter started in/);
@@ -26,8 +27,13 @@ t.test("a version that ends without output", async (t) => {
   t.same(await greeting(), { message: "Hello Ada" });
 });
 
-t.test("a version with a name that has no enrolment", async (t) => {
+t.test("a change that is taken back: the running version needs no reload", async (t) => {
   edit(main, "process.exit(3);\n", "");
+  await dev.prints(/✓ greeter is good again/);
+  t.same(await greeting(), { message: "Hello Ada" });
+});
+
+t.test("a version with a name that has no enrolment", async (t) => {
   edit(main, 'name: "greeter"', 'name: "other"');
   await dev.prints(/is not reloaded; its last version serves on/);
   await dev.prints(/no enrolment token/);

@@ -2,15 +2,23 @@
 // services in portico.json.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { call } from "../../support/process.js";
+import { call, refused } from "../../support/process.js";
 import { until } from "../../support/until.js";
-import { edit, newProject, startDev } from "./project.js";
+import { edit, newProject, skipTypes, startDev } from "./project.js";
 
 const folder = t.testdir({ later: {}, data: {} });
 const dev = await startDev(t, folder);
+
+t.test("a second portico dev on the same port opens no store", async (t) => {
+  const other = t.testdir();
+  const { code, output } = await refused(["dev", other, "--http", new URL(dev.http).host], {});
+  t.equal(code, 1);
+  t.match(output, /^\S+ is in use; name another address in PORTICO_HTTP .*\n$/);
+  t.same(readdirSync(join(other, ".portico")), [".gitignore"]);
+});
 
 t.test("reports that there is no service", async (t) => {
   await dev.prints(/There is no service here\. Make one: portico new greeter/);
@@ -19,6 +27,7 @@ t.test("reports that there is no service", async (t) => {
 
 t.test("a service that is created later is started", async (t) => {
   const project = newProject(join(folder, "later"));
+  skipTypes(project);
   await dev.prints(/greeter started in/);
   t.equal((await call(`${dev.http}/greeter?name=Ada`)).status, 200);
   edit(join(project, "greeter.ts"), "Hello", "Hi");

@@ -3,9 +3,10 @@
 import { join } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
-import { edit, newProject, startDev } from "./project.js";
+import { edit, newProject, skipTypes, startDev } from "./project.js";
 
 const project = newProject(t.testdir());
+skipTypes(project);
 const dev = await startDev(t, project);
 await dev.prints(/greeter started in/);
 

@@ -1,12 +1,20 @@
 // What a user sees at the first start and at the second, and what survives a restart.
+import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
 import { installation } from "../../support/installation.js";
-import { administrator, call, start } from "../../support/process.js";
+import { administrator, call, refused, start } from "../../support/process.js";
 
-t.test("the first start prints a password once, and stores it in a file that only the owner can read", async (t) => {
+t.test("the first start that succeeds prints a password once; only the owner can read its file", async (t) => {
   const data = join(t.testdir(), "data");
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const inUse = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
+  const failed = await refused(["server"], { PORTICO_DATA: data, PORTICO_HTTP: inUse, PORTICO_GRPC: "127.0.0.1:0" });
+  t.match(failed, { code: 1, output: `${inUse} is in use` });
+  taken.close();
   const first = await start(["server"], { PORTICO_DATA: data });
   const file = join(data, "admin-password");
   const password = readFileSync(file, "utf8").trim();

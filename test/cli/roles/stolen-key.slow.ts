@@ -109,7 +109,7 @@ t.test("a caller assertion that the thief received is refused by the gateway and
 
 t.test("the stolen token does not show which other services are registered", async (t) => {
   const watch = stream(channel, RegistryService.watch, { metadata: bearer });
-  watch.send({});
+  watch.send({ confirmed: 0n });
   watch.end();
   await t.rejects(watch.responses[Symbol.asyncIterator]().next(), { code: Code.PERMISSION_DENIED });
 });

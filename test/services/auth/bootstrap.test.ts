@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
+import { passwordShown } from "../../../services/auth/bootstrap.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -82,12 +83,27 @@ t.test("the second start changes nothing", async (t) => {
   const folder = temporaryFolder(t);
   const first = await open(t, { folder, fresh: true });
   const password = first.authority.firstStart?.password ?? "";
+  passwordShown(folder);
   await first.close();
   const second = await open(t, { folder, fresh: true, adminPassword: "another password" });
   t.equal(second.authority.firstStart, undefined);
   t.equal(readFileSync(passwordFile(folder), "utf8").trim(), password);
   await t.rejects(second.login("admin", "another password"));
   t.ok(await second.login("admin", password));
+});
+
+t.test("each start returns the first password until it was shown", async (t) => {
+  const folder = temporaryFolder(t);
+  const passwordOf = async () => {
+    const { authority, close } = await open(t, { folder, fresh: true });
+    await close();
+    return authority.firstStart?.password;
+  };
+  const password = await passwordOf();
+  t.equal(password, readFileSync(passwordFile(folder), "utf8").trim());
+  t.equal(await passwordOf(), password);
+  passwordShown(folder);
+  t.equal(await passwordOf(), undefined);
 });
 
 for (const [what, adminPassword] of Object.entries({ short: "eleven char", long: "x".repeat(129) })) {
@@ -140,6 +156,7 @@ t.test("of many authorities that start at once on one store, one sets it up", as
   t.same(await collectionOf(stores[0]!, "log").keys(), ["0000000000000001"]);
   t.same(readdirSync(folder).sort(), [
     "admin-password",
+    "admin-password-unshown",
     "enrolment",
     "installation-id",
     "portico.sqlite",

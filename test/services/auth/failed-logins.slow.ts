@@ -6,10 +6,11 @@ import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
+import { FULL } from "../../support/full.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { openJournal } from "./open.js";
 
-const FAILURES = 100_000;
+const FAILURES = FULL ? 100_000 : MAX_FAILED_RECORDS + 1_000;
 /** Maximum size of all failed logins, in bytes, as documented. */
 const SHARE = 64 * 1024 ** 2;
 /** Maximum bytes that SQLite needs for a row in addition to its text, which is also in an index. */

@@ -20,6 +20,8 @@ const namespace =
   (name: string): Decide =>
   ({ namespaces }) =>
     namespaces.has(name) ? [] : [{ $case: "namespaceCreated", value: { name } }];
+/** A divisor of the interval between snapshots. */
+const GROUP = 100;
 const touch: Decide = () => [{ $case: "keysUsed", value: { uses: [] } }];
 
 /** The store of a closed journal with this number of revisions. */
@@ -33,8 +35,13 @@ async function filled(t: Test, revisions: number): Promise<KeyValueStore> {
   return store;
 }
 
+/** Changes that wait together are written together. No group crosses the revision of a snapshot. */
 async function advance(journal: Journal, revisions: number): Promise<void> {
-  for (let count = 0; count < revisions; count++) await journal.commit(PORTICO, touch);
+  for (let left = revisions; left > 0; ) {
+    const group = Math.min(left, GROUP - (journal.state.revision % GROUP));
+    await Promise.all(Array.from({ length: group }, () => journal.commit(PORTICO, touch)));
+    left -= group;
+  }
 }
 
 /** The keys of the rows that complete snapshots. */

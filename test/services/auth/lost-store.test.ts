@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Logger, pino } from "pino";
 import t, { type Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
+import { passwordShown } from "../../../services/auth/bootstrap.js";
 import { createToken } from "../../../src/call/token.js";
 import { openStore } from "../../../src/store/open.js";
 import { CHEAP } from "../../support/passwords.js";
@@ -17,6 +18,7 @@ async function start(folder: string, url = "sqlite:", log: Logger = silent): Pro
     const options = { store, dataFolder: folder, passwordCost: CHEAP, maxRules: 9, leaseMs: 500, log };
     const authority = await openAuthority(options);
     await authority.close();
+    passwordShown(folder);
     return { first: authority.firstStart !== undefined };
   } finally {
     await store.close();

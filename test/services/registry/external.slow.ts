@@ -11,10 +11,16 @@ import type { GrpcTarget } from "../../../src/address/address.js";
 import type { ExternalService, ExternalTarget } from "../../../src/config/configured-services.js";
 import { noServiceOptions } from "../../../src/config/service-options.js";
 import { Code } from "../../../src/errors.js";
-import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import {
+  RegistryService,
+  type WatchRequest,
+  type WatchResponse,
+} from "../../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { ownersInMemory } from "../../support/name-owners.js";
+import { until } from "../../support/until.js";
 import { compile } from "./compile.js";
 import { openMesh } from "./mesh.js";
 
@@ -63,10 +69,11 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
     channels.push(channel);
     return channel;
   };
-  const external = new ExternalServices({ directory, connect, refresh, log });
+  const secretFiles = ({ credential }: ServiceOptions) => (credential === undefined ? [] : [credential.name]);
+  const external = new ExternalServices({ directory, connect, secretFiles, refresh, log });
   external.set(services);
   const closing = new AbortController();
-  const watch = directory.watch(closing.signal);
+  const watch = directory.watch(closing.signal, never());
   t.teardown(() => {
     external.close();
     closing.abort();
@@ -99,6 +106,7 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
   };
 }
 
+async function* never(): AsyncGenerator<WatchRequest> {}
 const options = noServiceOptions();
 const target = (port: number): ExternalTarget => ({ target: { host: "127.0.0.1", port }, weight: 1 });
 
@@ -187,6 +195,18 @@ for (const [way, write] of [
     t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
   });
 }
+
+t.test("a contract is read again at once when a file changes that is needed to read it", async (t) => {
+  const { port } = await start(t, 0, first);
+  const path = join(t.testdir({ token: "before" }), "token");
+  const withFile = { ...options, credential: { name: path, header: "" } };
+  const service = { name: "greeter", targets: [target(port)], descriptors: undefined, options: withFile };
+  const { next, directory, channels } = followEvery(t, 3_600_000, service);
+  while (directory.services.size === 0) await next();
+  t.equal(channels.length, 1);
+  writeFileSync(path, "after");
+  await until(() => channels.length === 2, { within: 2_000 });
+});
 
 t.test("many services are followed without a warning by Node", async (t) => {
   const warnings: Error[] = [];

@@ -204,7 +204,7 @@ t.test("a watch is sent all owners before any instance, then each change", async
   const it = await openNames(t);
   await it.mesh.owners.claim("away", ["p.Away"]);
   const call = stream(it.mesh.connect(), RegistryService.watch, { metadata: it.mesh.gateway });
-  call.send({});
+  call.send({ confirmed: 0n });
   call.end();
   t.teardown(() => call.cancel());
   const messages = call.responses[Symbol.asyncIterator]();

@@ -132,7 +132,7 @@ export async function openMesh(
      */
     watch(t: Test): () => Promise<string> {
       const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
-      call.send({});
+      call.send({ confirmed: 0n });
       call.end();
       t.teardown(() => call.cancel());
       const messages = call.responses[Symbol.asyncIterator]();

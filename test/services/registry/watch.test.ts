@@ -1,16 +1,20 @@
+import { EventEmitter, on, once } from "node:events";
 import { pino } from "pino";
 import t from "tap";
 import { Directory } from "../../../services/registry/directory.js";
 import { Code } from "../../../src/errors.js";
+import type { WatchRequest } from "../../../src/gen/portico/registry/v1/registry.js";
 import { ownersInMemory } from "../../support/name-owners.js";
 import { greeter, LARGE, show } from "./instances.js";
 
 const local = { local: true };
+/** The requests of a watcher that confirms nothing. */
+async function* never(): AsyncGenerator<WatchRequest> {}
 
 function setUp() {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const gone = new AbortController();
-  const watch = directory.watch(gone.signal);
+  const watch = directory.watch(gone.signal, never());
   return { directory, gone, watch, next: async () => show((await watch.next()).value!) };
 }
 
@@ -75,8 +79,8 @@ t.test("a watch that falls too far behind is ended, and its memory is released",
 t.test("the number of watches is limited, and a watch that ends makes room for another", async (t) => {
   const { directory, gone, next } = setUp();
   await next();
-  for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal).next();
-  const another = () => directory.watch(new AbortController().signal).next();
+  for (let open = 1; open < 1_000; open++) await directory.watch(new AbortController().signal, never()).next();
+  const another = () => directory.watch(new AbortController().signal, never()).next();
   await t.rejects(another(), { code: Code.RESOURCE_EXHAUSTED, message: "too many watches" });
   gone.abort();
   t.match(await another(), { done: false });
@@ -97,4 +101,41 @@ t.test("a closing registry ends its watches", async (t) => {
   directory.close();
   await t.rejects(waiting, { code: Code.UNAVAILABLE });
   t.throws(() => directory.join(greeter(), local), { code: Code.UNAVAILABLE });
+});
+
+t.test("a change is confirmed when every watcher that confirms has applied it", async (t) => {
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
+  const open = (requests: AsyncIterable<WatchRequest>) => directory.watch(new AbortController().signal, requests);
+  const confirmations = new EventEmitter();
+  const first = open(
+    (async function* () {
+      for await (const [confirmed] of on(confirmations, "applied")) yield { confirmed } as WatchRequest;
+    })(),
+  );
+  // It ends its requests at once, so nobody waits for it.
+  const other = open(never());
+  await Promise.all([first.next(), other.next()]);
+  directory.join(greeter(), local);
+  t.equal(await directory.confirmed("greeter", 1), 1, "not yet sent");
+  const confirmed = directory.confirmed("greeter", 60_000);
+  await first.next();
+  confirmations.emit("applied", 1n);
+  t.equal(await directory.confirmed("greeter", 1), 1, "only the first message was applied");
+  confirmations.emit("applied", 2n);
+  t.equal(await confirmed, 0);
+  t.equal(await directory.confirmed("helloworld", 1), 0, "of another service nothing has changed");
+});
+
+t.test("a watcher that leaves is not waited for", async (t) => {
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
+  const gone = new AbortController();
+  const silent = (async function* (): AsyncGenerator<WatchRequest> {
+    await once(gone.signal, "abort");
+  })();
+  const watch = directory.watch(gone.signal, silent);
+  await watch.next();
+  directory.join(greeter(), local);
+  const confirmed = directory.confirmed("greeter", 60_000);
+  gone.abort();
+  t.equal(await confirmed, 0);
 });

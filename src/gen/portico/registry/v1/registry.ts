@@ -89,6 +89,8 @@ export interface DataStore {
 }
 
 export interface WatchRequest {
+  /** How many messages of this watch the gateway has applied; 0 at first. */
+  confirmed: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -540,11 +542,17 @@ export const DataStore = {
 };
 
 function createBaseWatchRequest(): WatchRequest {
-  return { _unknownFields: undefined };
+  return { confirmed: 0n, _unknownFields: undefined };
 }
 
 export const WatchRequest = {
   encode(message: WatchRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.confirmed !== 0n) {
+      if (BigInt.asIntN(64, message.confirmed) !== message.confirmed) {
+        throw new globalThis.Error("value provided for field message.confirmed of type int64 too large");
+      }
+      writer.uint32(8).int64(message.confirmed);
+    }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
@@ -556,6 +564,14 @@ export const WatchRequest = {
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.confirmed = reader.int64() as bigint;
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1168,11 +1184,11 @@ export const RegistryService = {
   },
   /**
    * Sends every instance, then each change. A change that a later change undoes before it is sent is not sent. Only
-   * gateways may call it.
+   * gateways may call it. They confirm each message that they have applied.
    */
   watch: {
     path: "/portico.registry.v1.Registry/Watch" as const,
-    requestStream: false as const,
+    requestStream: true as const,
     responseStream: true as const,
     requestSerialize: (value: WatchRequest): Buffer => WatchRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): WatchRequest => WatchRequest.decode(value),
