@@ -13,7 +13,7 @@ import { withBindings } from "../../support/bound.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { configured, serveByGrpcJs } from "../../support/grpc-js-server.js";
 import { until } from "../../support/until.js";
-import { deploy, login } from "../deployment.js";
+import { ask as call, deploy, login } from "../deployment.js";
 
 const descriptors = withBindings(buildAnnotated("test/gateway/dialects", "relay.proto"));
 const Note = readDescriptors(descriptors).getMessage("relay.Note") as DescMessage;
@@ -181,6 +181,24 @@ for (const { title, service, sent, status } of CASES) {
     }
   });
 }
+
+t.test("a status without content has no body, which most HTTP clients would hide", async (t) => {
+  const headers = ["Content-Type", "application/json"];
+  for (const [service, code] of [
+    ["silent", 0],
+    ["mapped", 8],
+  ] as const) {
+    for (const target of pathsOf(service)) {
+      const sent = { method: "POST", target, headers, body: JSON.stringify({ code, text: "odd" }) };
+      const { status, body, headers: received } = await call(it.handler, sent);
+      t.same(
+        { status, body, length: received["content-length"] },
+        { status: 204, body: "", length: undefined },
+        target,
+      );
+    }
+  }
+});
 
 t.test("a status with a header of its own gets it", async (t) => {
   const response = await ask("/mapped/Relay/Call", { code: 16 });
@@ -350,7 +368,7 @@ t.test("the OpenAPI document lists the statuses", async (t) => {
   const statusesOf = async (service: string, method: string): Promise<Record<string, object>> => {
     const headers = { authorization: `Bearer ${token}` };
     const { paths } = (await (await fetch(`${origin}/openapi/${service}.json`, { headers })).json()) as OpenApi;
-    const [own, bound] = [paths[`/${service}/Relay/${method}`], paths[`/rest/${service}/bound/relay.Relay/${method}`]];
+    const [own, bound] = [paths[`/${service}/${method}`], paths[`/rest/${service}/bound/relay.Relay/${method}`]];
     t.same(Object.keys(own?.post.responses ?? {}), Object.keys(bound?.post.responses ?? {}), `${service} ${method}`);
     return own?.post.responses ?? {};
   };
