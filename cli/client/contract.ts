@@ -107,7 +107,10 @@ export function readContract(service: string, text: string): ServiceContract {
   const describedAs = (group: string) => document.tags?.find(({ name }) => name === tags.get(group))?.description ?? "";
   return {
     name: service,
-    comment: firstParagraphs(document.info.description ?? "", /^Fields are named in lowerCamelCase\./),
+    comment: firstParagraphs(
+      document.info.description ?? "",
+      /^Fields are named (?:in lowerCamelCase|as in the \.proto file)\./,
+    ),
     groups: [...groups].map(([name, endpoints]) => ({
       name: name || undefined,
       comment: describedAs(name),

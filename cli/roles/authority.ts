@@ -10,9 +10,11 @@ import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { formatAddress, type GrpcTarget } from "../../src/address/address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
+import { type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
@@ -128,8 +130,12 @@ export async function openRegistry(
   // these names at an earlier start.
   for (const { name, parts } of [authority.service, ...services]) await owners.claim(name, parts.map(grpcServiceOf));
   const authorities = (): number => authority.count();
-  const connect = (target: GrpcTarget) => transport.connect(target);
-  const registry = createRegistry({ guard, external: config.services, owners, connect, log, budget, authorities });
+  // The registry logs why it cannot read a contract.
+  const connectTo = externalConnector({ ...config, transport });
+  const connect = (target: GrpcTarget, options: SecretOptions) => connectTo(target, { service: "", options });
+  const secretFiles = (options: SecretOptions) => secretFilesOf(config.credentials, options);
+  const external = config.services;
+  const registry = createRegistry({ guard, external, owners, connect, secretFiles, log, budget, authorities });
   const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
   const close = (): void => {

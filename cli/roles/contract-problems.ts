@@ -13,6 +13,7 @@ import { formatGrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { createLog } from "../../src/log.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { openTransport, Process } from "../../src/process/process.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 
@@ -57,7 +58,12 @@ async function reflect(service: ExternalService, config: Config): Promise<Reflec
   const reading = new Process(config, createLog("silent"));
   try {
     const transport = await openTransport(reading);
-    return await readOnce(service, (target) => transport.connect(target), READ_MS);
+    const connect = externalConnector({ ...config, transport });
+    return await readOnce(
+      service,
+      (target) => connect(target, { service: service.name, options: service.options }),
+      READ_MS,
+    );
   } catch (error) {
     throw new UnreadContractError((error as Error).message, { cause: error });
   } finally {

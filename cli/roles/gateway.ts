@@ -21,6 +21,7 @@ import { parseGrpcTarget } from "../../src/address/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process } from "../../src/process/process.js";
@@ -38,8 +39,9 @@ export const startGateway = processOf(async (opening) => {
   const transport = await openTransport({ config, log, budget, closed });
   const joined = own(await joinAuthority(GATEWAY, { config, log }, transport));
   const { guard, enrolment, authorities } = joined;
-  const connect: RegistrySource["connect"] = (address, _instance, options) =>
-    transport.connect(parseGrpcTarget(address), options);
+  const connectTo = externalConnector({ ...config, transport, log });
+  const connect: RegistrySource["connect"] = (address, instance, options) =>
+    connectTo(parseGrpcTarget(address), instance, options);
   const registry = { channel: joined.channel, authorities, metadata: joined.metadata, log: joined.log, connect };
   const catalog = own(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
@@ -88,11 +90,10 @@ export async function openHttpPort(
   { catalog, guard, health, usage, callQueue, enrolment }: HttpPortParts,
   { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
 ): Promise<HttpPort> {
-  const { omitZeros, publicUrl } = config;
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
-  const own = [health, new ServedDocuments({ catalog, guard, omitZeros, publicUrl }), pages];
+  const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, callQueue });
   checkProxies(config);

@@ -9,6 +9,7 @@ import { type Config, ConfigError, type Flags, SETTINGS } from "../../src/config
 import type { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
+import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
@@ -79,10 +80,11 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   own(keepGrpcHealth(dispatcher, guard));
   // Another process may register with the same address, but it cannot know an ID in advance.
   const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
-  const connect: RegistrySource["connect"] = (address, { service, id }, options) =>
-    local.has(`${service} ${id}`)
+  const connectTo = externalConnector({ ...config, transport, log });
+  const connect: RegistrySource["connect"] = (address, instance, options) =>
+    local.has(`${instance.service} ${instance.id}`)
       ? new InProcessChannel(dispatcher)
-      : transport.connect(parseGrpcTarget(address), options);
+      : connectTo(parseGrpcTarget(address), instance, options);
   const source = { channel: new InProcessChannel(dispatcher), admission: SYSTEM, connect, log } as const;
   const catalog = own(openCatalog(source, { config, log, budget }));
   const { firstStart, errors, enrol } = authority;

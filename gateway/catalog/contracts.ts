@@ -10,15 +10,17 @@ import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
+import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
+import type { JsonStyle } from "../../src/json/types.js";
 import { inTurns, type Steps } from "../../src/overload/pace.js";
 import { standardType } from "../http/standard-types.js";
 import { type ReadTypes, TypeLearner } from "./learned-types.js";
 
 /** A contract as an instance announces it. */
 export type Announced = Pick<Instance, "service" | "descriptors" | "grpcServices"> &
-  Partial<Pick<Instance, "reflected">> & {
+  Partial<Pick<Instance, "reflected" | "options">> & {
     /** `ServiceOptions.http_rules` of the instance. */
     readonly httpRules?: string;
   };
@@ -76,6 +78,11 @@ class Schema {
     return this.descriptors.types;
   }
 
+  /** How its messages look in JSON. */
+  get style(): JsonStyle {
+    return this.#options;
+  }
+
   codec(type: CodecType): MessageCodec {
     this.#compile ??= this.compile(standardType);
     return this.#compile(type);
@@ -104,8 +111,8 @@ function hashOf(descriptors: Uint8Array): string {
 
 export interface ContractsOptions {
   /**
-   * Whether responses leave out zero and empty fields without presence; default false. The
-   * authority and the registry never do.
+   * Whether responses leave out zero and empty fields without presence; default false. A service may
+   * do so by its options. The authority and the registry never do.
    */
   readonly omitZeros?: boolean | undefined;
   /** Maximum bytes of a request message; default 4 MiB. */
@@ -156,13 +163,13 @@ export class Contracts {
    * Returns the contract for one more user, who must release it.
    * @throws {Error} when the bytes are no descriptors, or lack one of the gRPC services
    */
-  hold({ service, descriptors, grpcServices, reflected }: Announced): CatalogContract {
-    const omitZeros = this.#options.omitZeros === true && !SELF_GOVERNED.has(service);
-    const schemaHash = `${hashOf(descriptors)} ${omitZeros}`;
+  hold({ service, descriptors, grpcServices, reflected, options }: Announced): CatalogContract {
+    const style = SELF_GOVERNED.has(service) ? CANONICAL : styleOf(options, this.#options);
+    const schemaHash = `${hashOf(descriptors)} ${style.omitZeros} ${style.protoNames} ${style.ignoreUnknown}`;
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {
-      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, omitZeros);
+      const schema = this.#schemas.get(schemaHash) ?? this.#read(schemaHash, descriptors, style);
       const endpoints = endpointsOf(service, schema.descriptors, grpcServices);
       contract = new CatalogContract(hash, schema, grpcServices, endpoints);
       this.#contracts.set(hash, contract);
@@ -183,7 +190,19 @@ export class Contracts {
     if (contract.schema.uses === 0) this.#schemas.delete(contract.schema.hash);
   }
 
-  #read(hash: string, descriptors: Buffer, omitZeros: boolean): Schema {
-    return new Schema(hash, new DescriptorSet(descriptors), { omitZeros, maxMessage: this.#options.maxMessage });
+  #read(hash: string, descriptors: Buffer, style: JsonStyle): Schema {
+    return new Schema(hash, new DescriptorSet(descriptors), { ...style, maxMessage: this.#options.maxMessage });
   }
+}
+
+/** The style of the authority and the registry, whatever is set. */
+const CANONICAL: JsonStyle = { omitZeros: false, protoNames: false, ignoreUnknown: false };
+
+function styleOf(options: ServiceOptions | undefined, { omitZeros = false }: ContractsOptions): JsonStyle {
+  if (options === undefined) return { ...CANONICAL, omitZeros };
+  return {
+    omitZeros: omitZeros || options.omitZeros,
+    protoNames: options.jsonNames === JsonNames.PROTO,
+    ignoreUnknown: options.ignoreUnknown,
+  };
 }

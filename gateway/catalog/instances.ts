@@ -101,6 +101,8 @@ interface Link {
   readonly channel: Channel;
   /** The contract with which the instance was announced when the channel was opened. */
   readonly announced: CatalogContract;
+  /** With these the channel was opened. */
+  readonly options: ServiceOptions;
   /**
    * The contract with which calls are encoded. It is the announced one, until the server itself is
    * found to have another.
@@ -197,11 +199,12 @@ export class ServiceInstances {
 
   /** The links of an instance. Existing links that still fit are reused, the others are opened. */
   #linksOf(instance: KnownInstance): [string, Link][] {
-    const { id, addresses, contract } = instance;
+    const { id, addresses, contract, options } = instance;
     return this.#placesOf(addresses).flatMap((place): [string, Link][] => {
       const key = keyOf(id, place);
       const link = this.#links.get(key);
-      if (link !== undefined && (link.announced === contract || link.contract === contract)) return [[key, link]];
+      const fits = link?.announced === contract || link?.contract === contract;
+      if (link !== undefined && fits && isDeepStrictEqual(link.options, options)) return [[key, link]];
       try {
         return [[key, this.#open(place, instance)]];
       } catch (error) {
@@ -221,10 +224,11 @@ export class ServiceInstances {
   }
 
   #open({ address, ip }: Place, { service, id, options, contract, reflected }: KnownInstance): Link {
-    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id) : undefined;
+    const verify = reflected ? (connection: Channel) => this.#verify(connection, link, id, options) : undefined;
     const link: Link = {
       channel: this.#options.connect(address, { service, id, options }, { verify, ip }),
       announced: contract,
+      options,
       contract,
       readError: undefined,
     };
@@ -238,7 +242,7 @@ export class ServiceInstances {
    * @returns false if it differs from the contract before: messages encoded by the earlier contract
    * must not be sent
    */
-  async #verify(connection: Channel, link: Link, id: string): Promise<boolean> {
+  async #verify(connection: Channel, link: Link, id: string, options: ServiceOptions): Promise<boolean> {
     const { service, contracts, readContract, log, closing } = this.#options;
     try {
       const { schema, grpcServices } = link.contract;
@@ -247,7 +251,7 @@ export class ServiceInstances {
       const read = await readContract(connection, known);
       link.readError = undefined;
       if (read === undefined) return true;
-      const contract = contracts.hold({ ...read, reflected: true });
+      const contract = contracts.hold({ ...read, reflected: true, options });
       await parseAhead(contract, this.#instances.get(id)?.bindingPrefix ?? "");
       if (![...this.#links.values()].includes(link)) {
         contracts.release(contract);

@@ -10,6 +10,7 @@ import { holdsSecrets } from "../../src/contract/secrets.js";
 import type { Any } from "../../src/gen/google/protobuf/any.js";
 import { RestStyle, ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
+import type { JsonStyle } from "../../src/json/types.js";
 import type { Balancer } from "../../src/rpc/balancer.js";
 import type { Channel, Status } from "../../src/rpc/channel.js";
 import { writeDetail } from "../http/error-object.js";
@@ -136,6 +137,11 @@ export class Target {
   /** The service's own message types. */
   get types(): Registry {
     return this.contract.schema.types;
+  }
+
+  /** How its messages look in JSON. */
+  get style(): JsonStyle {
+    return this.contract.schema.style;
   }
 
   /** The type of its requests. */

@@ -52,7 +52,7 @@ export class BoundPaths {
     const versioned = template.segments[0] === "v1";
     const rest = {
       "x-path-template": template.text,
-      ...(body !== undefined && { "x-body": body === "*" ? body : body.jsonName }),
+      ...(body !== undefined && { "x-body": body === "*" ? body : this.#schemas.nameOf(body) }),
       ...(body !== undefined && { requestBody: requestBody(endpoint, body, this.#schemas) }),
       responses: responses(endpoint, this.#schemas, binding.responseBody),
     };
@@ -130,10 +130,10 @@ function parameterOf(name: string, { variable, field, isRest }: Wildcard, schema
 /** The fields that come from the query, because neither the path nor the body sets them. */
 function queryOf({ method: { input } }: Endpoint, { body, variables }: Binding, schemas: Schemas): JsonSchema[] {
   if (body === "*") return [];
-  const bound = new Set(variables.map((fields) => fields.map(({ jsonName }) => jsonName).join(".")));
+  const bound = new Set(variables.map((fields) => fields.map((field) => schemas.nameOf(field)).join(".")));
   return queryParameters(input, schemas).filter(({ name }) => {
     const [first] = String(name).split(".");
-    return !bound.has(String(name)) && (body === undefined || first !== body.jsonName);
+    return !bound.has(String(name)) && (body === undefined || first !== schemas.nameOf(body));
   });
 }
 

@@ -10,6 +10,7 @@ import { type Endpoint, grpcServiceOf } from "../../src/contract/endpoint.js";
 import { type Binding, bindingsOf } from "../../src/contract/http-rule.js";
 import { described, Schemas, type SchemasOptions } from "../../src/json/schema/messages.js";
 import type { JsonSchema } from "../../src/json/schema/scalars.js";
+import type { JsonStyle } from "../../src/json/types.js";
 import { atOnce, type Steps } from "../../src/overload/pace.js";
 import type { ServiceStatuses } from "../catalog/service-statuses.js";
 import { BoundPaths } from "./bound-paths.js";
@@ -109,7 +110,11 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
   const pathsText = yield* objectSteps(paths);
   const document = {
     openapi: "3.1.0",
-    info: { title: service, version: versionOf(ordered), ...described(commentOfService(ordered), FIELD_NAMES) },
+    info: {
+      title: service,
+      version: versionOf(ordered),
+      ...described(commentOfService(ordered), aboutFields(schemas.style)),
+    },
     servers: [{ url: server }],
     tags: tagsOf(ordered),
     paths,
@@ -143,8 +148,12 @@ export function summaryOfService(service: string, endpoints: readonly Endpoint[]
   return summaryOf(commentOfService(mainFirst(service, endpoints)));
 }
 
-const FIELD_NAMES =
-  "Fields are named in lowerCamelCase. In requests the names of the .proto file, and fields that are null, are taken too.";
+function aboutFields({ protoNames, ignoreUnknown }: JsonStyle): string {
+  const [names, others] = ["in lowerCamelCase", "the names of the .proto file"];
+  const [written, read] = protoNames ? ["as in the .proto file", "names in lowerCamelCase"] : [names, others];
+  const unknown = ignoreUnknown ? " Unknown fields, parameters and names of enum values are passed over." : "";
+  return `Fields are named ${written}. In requests ${read}, and fields that are null, are taken too.${unknown}`;
+}
 
 const BEARER: JsonSchema = {
   type: "http",

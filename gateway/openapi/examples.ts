@@ -7,7 +7,7 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { commentOf } from "../../src/contract/comments.js";
 import { isSecret } from "../../src/contract/secrets.js";
 import type { Direction } from "../../src/json/schema/scalars.js";
-import { hasOwnForm, wrapped } from "../../src/json/types.js";
+import { hasOwnForm, type JsonStyle, wrapped, writtenName } from "../../src/json/types.js";
 
 const MAX_DEPTH = 3;
 /** Maximum members of an example. When it has this number, further nested messages are left out. */
@@ -18,16 +18,18 @@ const MAX_MEMBERS = 30;
  */
 const MAX_FIELDS = 500;
 
-interface Size {
+/** The example as it is made. */
+interface Making {
   members: number;
+  readonly style: JsonStyle;
 }
 
 /** An example of a message in JSON; undefined if none can be invented. */
-export function exampleOf(type: DescMessage, direction: Direction): unknown {
-  return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0 }));
+export function exampleOf(type: DescMessage, direction: Direction, style: JsonStyle = {}): unknown {
+  return ownForm(type) ?? (hasOwnForm(type) ? undefined : objectOf(type, direction, 1, { members: 0, style }));
 }
 
-function objectOf(type: DescMessage, direction: Direction, depth: number, size: Size): object | undefined {
+function objectOf(type: DescMessage, direction: Direction, depth: number, making: Making): object | undefined {
   if (type.fields.length > MAX_FIELDS) return undefined;
   const members = type.fields.flatMap((field): [string, unknown][] => {
     if (field.oneof !== undefined && field.oneof.fields[0] !== field) return [];
@@ -35,17 +37,17 @@ function objectOf(type: DescMessage, direction: Direction, depth: number, size: 
     // example.
     const isKept = isSecret(field) && suchAs(field) === undefined;
     if (direction === "input" && (field.deprecated || isKept)) return [];
-    size.members++;
-    const nests = depth < MAX_DEPTH && size.members < MAX_MEMBERS;
-    const value = fieldExample(field, direction, nests ? depth + 1 : undefined, size);
-    return value === undefined ? [] : [[field.jsonName, value]];
+    making.members++;
+    const nests = depth < MAX_DEPTH && making.members < MAX_MEMBERS;
+    const value = fieldExample(field, direction, nests ? depth + 1 : undefined, making);
+    return value === undefined ? [] : [[writtenName(field, making.style), value]];
   });
   return Object.fromEntries(members);
 }
 
 /** @param depth the depth of a message in the field; undefined if messages are left out */
-function fieldExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
-  const one = singleExample(field, direction, depth, size);
+function fieldExample(field: DescField, direction: Direction, depth: number | undefined, making: Making): unknown {
+  const one = singleExample(field, direction, depth, making);
   if (field.fieldKind === "list") return one === undefined ? [] : [one];
   if (field.fieldKind !== "map") return one;
   return one === undefined
@@ -53,12 +55,12 @@ function fieldExample(field: DescField, direction: Direction, depth: number | un
     : { [`${field.mapKey === ScalarType.STRING ? "key" : scalarExample(field.mapKey, "")}`]: one };
 }
 
-function singleExample(field: DescField, direction: Direction, depth: number | undefined, size: Size): unknown {
+function singleExample(field: DescField, direction: Direction, depth: number | undefined, making: Making): unknown {
   const { message, enum: type, scalar } = field;
   if (message !== undefined) {
     const own = isDuration(message, suchAs(field)) ? suchAs(field) : ownForm(message);
     if (own !== undefined || hasOwnForm(message)) return own;
-    return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth, size);
+    return depth === undefined || message === field.parent ? undefined : objectOf(message, direction, depth, making);
   }
   if (type === undefined) return scalarExample(scalar!, suchAs(field) ?? "");
   if (type.typeName === "google.protobuf.NullValue") return null;

@@ -209,7 +209,7 @@ const TAKES_OBJECT: ReadonlySet<string> = new Set(["Struct", "Value", "Any"].map
 export const ANY_BYTES = { "*/*": { schema: {} } };
 
 export function jsonContent(type: DescMessage, schemas: Schemas, direction: "input" | "output"): JsonSchema {
-  const example = exampleOf(type, direction);
+  const example = exampleOf(type, direction, schemas.style);
   return { schema: schemas.message(type, direction), ...(example !== undefined && { example }) };
 }
 
@@ -232,7 +232,7 @@ function response({ method: { output }, shape }: Endpoint, schemas: Schemas, fie
     return { description: "Bytes, of the content type that the service chose.", headers, content: ANY_BYTES };
   }
   const message = field === undefined ? schemas.message(output, "output") : schemas.field(field, "output");
-  const example = field === undefined ? exampleOf(output, "output") : undefined;
+  const example = field === undefined ? exampleOf(output, "output", schemas.style) : undefined;
   if (shape === "server_streaming") {
     return { description: "The stream.", headers, content: streams(message, example ?? {}) };
   }

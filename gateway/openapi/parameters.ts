@@ -57,7 +57,11 @@ export function formSchema(type: DescMessage, schemas: Schemas): JsonSchema {
     if (field.scalar !== ScalarType.BYTES || name.includes(".")) return [name, { ...schema, ...more }];
     return [name, { ...(field.fieldKind === "list" ? { type: "array", items: FILE } : FILE), ...more }];
   });
-  return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(!schemas.style.ignoreUnknown && { additionalProperties: false }),
+  };
 }
 
 const FILE: JsonSchema = { type: "string", format: "binary", contentMediaType: "application/octet-stream" };
@@ -74,7 +78,7 @@ function parametersOf(type: DescMessage, schemas: Schemas): Parameter[] {
     for (const { type, prefix, within } of level) {
       for (const field of type.fields) {
         if (++lookedAt > MAX_LOOKED_AT) return found;
-        const name = prefix + field.jsonName;
+        const name = prefix + schemas.nameOf(field);
         const schema = schemaOf(field, schemas);
         if (found.length === MAX_PARAMETERS) return found;
         if (schema !== undefined) found.push({ field, name, schema });

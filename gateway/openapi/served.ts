@@ -9,13 +9,13 @@
  * that may not call `registry:Registry.Describe` is refused here, too. A result for all services is
  * made in steps, because the types of services that have not been called yet are parsed for it.
  */
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import type { Admission, Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { didYouMean } from "../../src/contract/nearest.js";
 import { Code, StatusError } from "../../src/errors.js";
-import { hasOwnForm } from "../../src/json/types.js";
+import { hasOwnForm, type JsonStyle, writtenName } from "../../src/json/types.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
 import { inTurns, mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
@@ -29,8 +29,6 @@ import { openApiSteps, summaryOfService } from "./document.js";
 export interface ServedDocumentsOptions {
   readonly catalog: { readonly routes: Routes };
   readonly guard: Guard;
-  /** The same as in the catalog's codecs. */
-  readonly omitZeros?: boolean;
   /**
    * The gateway's address in the documents. Default: the address from which a document was read.
    */
@@ -44,7 +42,6 @@ export class ServedDocuments implements BuiltInRoutes {
   readonly roots: BuiltInRoutes["roots"] = ["/openapi"];
   readonly #routes: Routes;
   readonly #guard: Guard;
-  readonly #omitZeros: boolean | undefined;
   readonly #server: string;
   /**
    * By service and by which of its endpoints are shown. An entry is valid as long as the service
@@ -54,10 +51,9 @@ export class ServedDocuments implements BuiltInRoutes {
     MAX_CACHED,
   );
 
-  constructor({ catalog, guard, omitZeros, publicUrl = "/" }: ServedDocumentsOptions) {
+  constructor({ catalog, guard, publicUrl = "/" }: ServedDocumentsOptions) {
     this.#routes = catalog.routes;
     this.#guard = guard;
-    this.#omitZeros = omitZeros;
     this.#server = publicUrl;
   }
 
@@ -74,7 +70,8 @@ export class ServedDocuments implements BuiltInRoutes {
   async #index(request: GatewayRequestHead): Promise<BareResponse> {
     const viewer = await this.#viewer(request);
     const visible = this.#visibleServices(viewer);
-    const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, shown, "/openapi/"));
+    const endpointsOf = (targets: readonly Target[]) => targets.map(({ endpoint }) => endpoint);
+    const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, endpointsOf(shown), "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
 
@@ -82,7 +79,7 @@ export class ServedDocuments implements BuiltInRoutes {
     const viewer = await this.#viewer(request);
     const services = await mapPaced(this.#visibleServices(viewer), ([name, shown]) => [
       name,
-      Object.fromEntries(shown.map((one) => [one.name.slice(name.length + 1), fieldNames(one.method)])),
+      Object.fromEntries(shown.map((target) => [target.endpoint.name.slice(name.length + 1), fieldNames(target)])),
     ]);
     return { status: 200, body: JSON.stringify({ services: Object.fromEntries(services) }) };
   }
@@ -96,16 +93,17 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], { types, statuses, isGrpcGateway }: Target): Promise<string> {
+  #compiled(service: string, shown: readonly Target[], target: Target): Promise<string> {
+    const { types, statuses, style, isGrpcGateway } = target;
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
     if (cached?.targets === targets) return cached.document;
     const endpoints = shown.map(({ endpoint }) => endpoint);
     const bindings = (endpoint: Endpoint) => this.#routes.bindings.of(endpoint);
-    const [server, omitZeros] = [this.#server, this.#omitZeros];
+    const server = this.#server;
     const document = inTurns(
-      openApiSteps({ service, endpoints, types, bindings, isGrpcGateway, statuses, server, omitZeros }),
+      openApiSteps({ service, endpoints, types, style, bindings, isGrpcGateway, statuses, server }),
     );
     this.#cache.set(key, { targets, document });
     document.catch(() => this.#cache.delete(key));
@@ -126,10 +124,10 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** The services with endpoints that the viewer may see, by name, with these endpoints. */
-  #visibleServices(viewer: Admission): [name: string, endpoints: readonly Endpoint[]][] {
+  #visibleServices(viewer: Admission): [name: string, targets: readonly Target[]][] {
     return [...this.#routes.services].sort().flatMap((name) => {
-      const endpoints = this.#shown(name, viewer).map(({ endpoint }) => endpoint);
-      return endpoints.length === 0 ? [] : [[name, endpoints]];
+      const targets = this.#shown(name, viewer);
+      return targets.length === 0 ? [] : [[name, targets]];
     });
   }
 
@@ -150,30 +148,32 @@ export function indexEntry(name: string, endpoints: readonly Endpoint[], folder:
 /** Maximum field names of an endpoint that the search covers. */
 const MAX_NAMES = 500;
 
-/** By method. The descriptors of a method never change. */
-const knownNames = new WeakMap<DescMethod, readonly string[]>();
+/** The key is the target, because a service that changes has new targets. */
+const knownNames = new WeakMap<Target, readonly string[]>();
 
 /**
- * The names of all fields of an endpoint and of its nested messages, each name once, in
- * lowerCamelCase. The search on the pages needs them.
+ * The names in JSON of all fields of an endpoint and of its nested messages, each name once. The
+ * search on the pages needs them.
  */
-function fieldNames(method: DescMethod): readonly string[] {
-  const before = knownNames.get(method);
+function fieldNames(target: Target): readonly string[] {
+  const before = knownNames.get(target);
   if (before !== undefined) return before;
-  const names = namesIn([method.input, method.output]);
-  knownNames.set(method, names);
+  const { input, output } = target.endpoint.method;
+  const names = namesIn([input, output], target.style);
+  knownNames.set(target, names);
   return names;
 }
 
-function namesIn(messages: readonly DescMessage[]): string[] {
+function namesIn(messages: readonly DescMessage[], style: JsonStyle): string[] {
   const names = new Set<string>();
   const open = [...messages];
   const seen = new Set<DescMessage>();
   for (let type = open.pop(); type !== undefined && names.size < MAX_NAMES; type = open.pop()) {
     if (seen.has(type) || hasOwnForm(type)) continue;
     seen.add(type);
-    for (const { jsonName, message } of type.fields) {
-      names.add(jsonName);
+    for (const field of type.fields) {
+      names.add(writtenName(field, style));
+      const { message } = field;
       if (message !== undefined) open.push(message);
     }
   }

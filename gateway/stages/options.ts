@@ -12,7 +12,7 @@ import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
   readonly config: Pick<Config, "maxHeaderCount" | "maxBody" | "callTime" | "maxCallTime" | "cors"> &
-    Partial<Pick<Config, "omitZeros" | "httpTlsCert" | "publicUrl">>;
+    Partial<Pick<Config, "httpTlsCert" | "publicUrl">>;
   readonly hosts: Hosts;
   readonly cors: Cors;
   readonly catalog: { readonly routes: Routes; readonly ready: boolean };

@@ -5,12 +5,14 @@
  * closes. If a target goes away, its endpoints stay, so that callers get UNAVAILABLE and not
  * NOT_FOUND.
  */
+import { setMaxListeners } from "node:events";
 import { readFile, stat } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "pino";
 import { formatGrpcTarget, type GrpcTarget } from "../../src/address/address.js";
 import { ConfigError, SETTINGS } from "../../src/config/config.js";
 import type { ExternalService, ExternalTarget } from "../../src/config/configured-services.js";
+import { SecretFileError } from "../../src/config/secret-files.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { onFileChange } from "../../src/file-changes.js";
 import { type FollowAttempt, follow } from "../../src/follow.js";
@@ -37,6 +39,8 @@ export interface ExternalOptions {
   readonly directory: Directory;
   /** Opens a channel to a target, for one reading. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  /** The files that `connect` needs. A change causes another reading. Default: none. */
+  readonly secretFiles?: ((options: ServiceOptions) => readonly string[]) | undefined;
   /**
    * The time between readings in milliseconds, and so the time until a changed contract is seen.
    */
@@ -161,14 +165,23 @@ export async function readOnce(
 async function followTarget(
   service: ExternalService,
   { target, weight }: ExternalTarget,
-  { directory, connect, refresh, log, onTried }: ExternalOptions & { readonly onTried: () => void },
+  {
+    directory,
+    connect,
+    secretFiles = () => [],
+    refresh,
+    log,
+    onTried,
+  }: ExternalOptions & { readonly onTried: () => void },
   signal: AbortSignal,
 ): Promise<void> {
   const address = formatGrpcTarget(target);
   const about = { service: service.name, target: address };
   let held: { readonly contract: ReflectedContract; readonly leave: () => void } | undefined;
   let trouble: string | undefined;
-  const pauses = new Pauses(typeof service.descriptors === "string" ? service.descriptors : undefined, signal);
+  const { descriptors } = service;
+  const files = typeof descriptors === "string" ? [descriptors] : secretFiles(service.options);
+  const pauses = new Pauses(files, signal);
   signal.addEventListener("abort", () => held?.leave());
   const rules = readHttpRules(service.options.httpRules);
   rules.catch(() => {}); // Reported by each attempt.
@@ -224,21 +237,21 @@ async function joined(
   }
 }
 
-/** Waits between readings. A change of the descriptor file ends the wait. */
+/** Waits between readings. A change of a file ends the wait. */
 class Pauses {
   readonly #signal: AbortSignal;
   #changed = false;
   #wake = (): void => {};
 
-  /** @param path undefined if there is no file */
-  constructor(path: string | undefined, signal: AbortSignal) {
+  constructor(files: readonly string[], signal: AbortSignal) {
     this.#signal = signal;
-    if (path === undefined) return;
     const onChange = (): void => {
       this.#changed = true;
       this.#wake();
     };
-    onFileChange(path, onChange, signal);
+    // Each file adds listeners.
+    setMaxListeners(0, signal);
+    for (const path of files) onFileChange(path, onChange, signal);
   }
 
   /** Resolves after `ms` milliseconds, when the file has changed, or when the signal is aborted. */
@@ -304,18 +317,21 @@ function instanceOf(
 }
 
 /** The reason of the failure and what to do, for the operator. */
-function explain({ descriptors }: ExternalService, address: string, error: unknown): string {
+function explain({ descriptors, options }: ExternalService, address: string, error: unknown): string {
   const { message, cause } = error as Error;
+  if (cause instanceof SecretFileError) return cause.message;
   if (error instanceof HttpRulesError) return message;
   // The store cannot take the names of its gRPC services, which is not the service's error.
   if (error instanceof JoinError && cause instanceof StatusError && cause.code === Code.UNAVAILABLE) return message;
   if (typeof descriptors === "string") return `${descriptors}: ${message}; correct the file`;
   const code = error instanceof StatusError ? error.code : undefined;
+  if (code === Code.UNAUTHENTICATED || code === Code.PERMISSION_DENIED)
+    return `${message}; set "credential" of the service, or correct its file in ${SETTINGS.credentials.variable}`;
   if (code === Code.UNIMPLEMENTED)
     return `${message}; turn it on, or name a file in "descriptors" of the configuration`;
   if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
     const why = cause instanceof Error ? cause.message : message;
-    const trust = address.startsWith("grpcs:") ? ` or ${SETTINGS.tlsCa.variable}` : "";
+    const trust = address.startsWith("grpcs:") ? ` or ${options.tls?.ca || SETTINGS.tlsCa.variable}` : "";
     return `${address} cannot be reached (${why}); start it, or correct "target" in the configuration${trust}`;
   }
   return `${message}; correct the service, or name a file in "descriptors" of the configuration`;

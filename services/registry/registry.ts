@@ -33,7 +33,7 @@ import type { Channel } from "../../src/rpc/channel.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
 import { Directory } from "./directory.js";
 import type { InstanceEntry } from "./entry.js";
-import { ExternalServices } from "./external.js";
+import { type ExternalOptions, ExternalServices } from "./external.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
@@ -53,6 +53,8 @@ interface RegistryOptions {
   readonly owners: NameOwners;
   /** Opens a channel to a target of an external service. */
   readonly connect: (target: GrpcTarget, options: ServiceOptions) => Channel;
+  /** As in ExternalOptions. */
+  readonly secretFiles?: ExternalOptions["secretFiles"];
   readonly log: Logger;
   /**
    * The memory budget of the process, from which the reading of contracts reserves; default a
@@ -93,9 +95,9 @@ export interface Registry {
 
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
-  const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
+  const { guard, external, externalRefresh = 30_000, owners, log, budget, authorities = () => 1 } = options;
   const directory = new Directory({ owners, log, budget });
-  const configured = new ExternalServices({ directory, connect, refresh: externalRefresh, log });
+  const configured = new ExternalServices({ ...options, directory, refresh: externalRefresh });
   const reach = new Reach(authorities);
   const configure = (services: readonly ExternalService[]): void => {
     configured.set(services);

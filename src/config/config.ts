@@ -9,7 +9,17 @@ import { dirname, join, resolve } from "node:path";
 import { parseAddress, parseGrpcTargets } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
 import { type ExternalService, parseExternalServices } from "./configured-services.js";
-import { GRPC_PORT, HTTP_PORT, JOINING, SERVICE_STORE, type Setting, STORE, secret, setting } from "./setting.js";
+import {
+  EXTERNAL,
+  GRPC_PORT,
+  HTTP_PORT,
+  JOINING,
+  SERVICE_STORE,
+  type Setting,
+  STORE,
+  secret,
+  setting,
+} from "./setting.js";
 import {
   boolean,
   bytes,
@@ -123,6 +133,13 @@ export const SETTINGS = {
     "file with certificate authorities (PEM): clients of the HTTP port must then show a certificate of one of them",
     filePath,
     HTTP_PORT,
+  ),
+  credentials: setting(
+    "PORTICO_CREDENTIALS",
+    undefined,
+    "folder with the credentials and certificates that services which join by configuration name in their options",
+    folderPath,
+    EXTERNAL,
   ),
   httpHosts: setting(
     "PORTICO_HTTP_HOSTS",
@@ -245,7 +262,7 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "adminPassword" | "advertise" | "enrolment" | "publicUrl" | CertificateFile;
+type Optional = "config" | "credentials" | "adminPassword" | "advertise" | "enrolment" | "publicUrl" | CertificateFile;
 type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 
 /** Parsed settings: addresses as host and port, times in milliseconds, sizes in bytes. */
@@ -353,7 +370,9 @@ function readFile(path: string, named: boolean): Record<string, unknown> {
 }
 
 /** Settings whose paths are relative to the configuration file. */
-const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsCert", "httpTlsKey", "httpTlsClientCa"] as const;
+const PATHS = [
+  ...["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsCert", "httpTlsKey", "httpTlsClientCa", "credentials"],
+] as const;
 
 function checkNames(file: Record<string, unknown>, path: string): void {
   for (const key of Object.keys(file).filter((key) => key !== "services")) {

@@ -13,6 +13,7 @@ import {
   type Tls,
 } from "../gen/portico/registry/v1/service_options.js";
 import { durationMs, toDuration } from "../time.js";
+import { SECRET_FILE_NAME } from "./secret-files.js";
 import { boolean, bytes, duration, integer, oneOf, type Parse, type Values } from "./setting-values.js";
 
 /** One option. */
@@ -41,8 +42,8 @@ const MAX_MESSAGE = 64 * MIB;
 const MAX_CONCURRENT = 100_000;
 /** The maximum size of a service configuration, in bytes. */
 export const MAX_HTTP_RULES = 256 * 1024;
-/** A file in the folder of credentials. A name that begins with a dot is no credential. */
-const FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+/** The maximum length of the name of a file in the folder of credentials. */
+const MAX_FILE_NAME = 128;
 const HOST = /^[A-Za-z0-9.-]{1,253}$/;
 const STATUS = /^(\d{1,10})(?:-(\d{1,10}))?=([2-5]\d\d)$/;
 const MAX_STATUSES = 64;
@@ -196,7 +197,7 @@ function orUndefined(value: number): string | undefined {
 }
 
 function fileName(value: string): string {
-  if (FILE_NAME.test(value)) return value;
+  if (value.length <= MAX_FILE_NAME && SECRET_FILE_NAME.test(value)) return value;
   throw new SyntaxError("must be the name of a file, without a folder, of letters, digits, ., _ and -");
 }
 

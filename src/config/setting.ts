@@ -16,6 +16,8 @@ export const GRPC_PORT: readonly RoleName[] = ["server", "authority", "service"]
 export const STORE: readonly RoleName[] = ["server", "authority"];
 /** Roles with services that store data. */
 export const SERVICE_STORE: readonly RoleName[] = ["server", "service"];
+/** Roles that connect to services which join by configuration. */
+export const EXTERNAL: readonly RoleName[] = ["server", "gateway", "authority"];
 /** Roles that follow the authority of another process. */
 export const JOINING: readonly RoleName[] = ["gateway", "service"];
 

@@ -14,8 +14,8 @@ export interface MessageCodec {
   read(json: Uint8Array): Uint8Array;
 
   /**
-   * Converts wire bytes to JSON text. Names are in lowerCamelCase, 64-bit integers are strings, and
-   * fields without presence are always written.
+   * Converts wire bytes to JSON text. 64-bit integers are strings. `JsonStyle` has the names of
+   * fields, and says whether fields without presence are always written.
    * @throws {TooLargeError}
    * @throws {Error} when the bytes are not a message of the type
    */

@@ -13,25 +13,20 @@ import { Buffer, constants } from "node:buffer";
 import type { DescField, DescMessage, Registry } from "@bufbuild/protobuf";
 import type { MessageCodec } from "./codec.js";
 import { FieldCodec, fieldValueReader, typeOfField } from "./field-codec.js";
-import type { JsonMessageReader, MessageReaders } from "./read/field.js";
+import type { JsonMessageReader, Readers } from "./read/field.js";
 import { ObjectReader } from "./read/message.js";
 import { queryJson } from "./read/query.js";
 import { Scanner } from "./read/scanner.js";
 import { wellKnownReader } from "./read/well-known.js";
 import { WireWriter } from "./read/wire-writer.js";
-import { extensionsByType, type FindMessage, hasOwnForm } from "./types.js";
+import { extensionsByType, type FindMessage, hasOwnForm, type JsonStyle } from "./types.js";
 import type { MessageWriter, MessageWriters } from "./write/field.js";
 import { ObjectWriter } from "./write/message.js";
 import { TextWriter } from "./write/text-writer.js";
 import { wellKnownWriter } from "./write/well-known.js";
 import { WireReader } from "./write/wire-reader.js";
 
-export interface CodecOptions {
-  /**
-   * Whether the JSON omits fields without presence that are zero or empty. The default of proto3
-   * JSON is to omit them.
-   */
-  readonly omitZeros?: boolean;
+export interface CodecOptions extends JsonStyle {
   /**
    * Maximum size in bytes of a message that is read from JSON. Default 4 MiB. JSON that is written
    * may be eight times as large.
@@ -66,23 +61,27 @@ export function compileCodecs(registry: Registry, options: CodecOptions = {}): (
   const extensions = extensionsByType(registry);
   const extensionsOf = ({ typeName }: DescMessage) => extensions.get(typeName) ?? [];
   const find = (name: string) => registry.getMessage(name) ?? options.findOther?.(name);
-  const readerOf: MessageReaders = memoized(
-    (type) => wellKnownReader(type, find, readerOf) ?? new ObjectReader(type, extensionsOf(type), readerOf),
-  );
-  const omitZeros = options.omitZeros === true;
+  const { ignoreUnknown = false } = options;
+  const readers: Readers = {
+    of: memoized(
+      (type: DescMessage) =>
+        wellKnownReader(type, find, readers) ?? new ObjectReader(type, extensionsOf(type), readers),
+    ),
+    ignoreUnknown,
+  };
   const writerOf: MessageWriters = memoized(
-    (type) => wellKnownWriter(type, find, writerOf) ?? new ObjectWriter(type, extensionsOf(type), writerOf, omitZeros),
+    (type) => wellKnownWriter(type, find, writerOf) ?? new ObjectWriter(type, extensionsOf(type), writerOf, options),
   );
   const maxMessage = options.maxMessage ?? MAX_MESSAGE;
   const messageCodec = memoized((type: DescMessage) => {
-    return new CompiledCodec(type, readerOf(type), writerOf(type), maxMessage);
+    return new CompiledCodec(type, readers.of(type), writerOf(type), maxMessage, ignoreUnknown);
   });
   const fieldCodec = memoized((field: DescField) => {
     const type = typeOfField(field);
-    const writer = new ObjectWriter(type, [], writerOf, false);
+    const writer = new ObjectWriter(type, [], writerOf, {});
     const { message } = field;
     const absent = () => (message === undefined || hasOwnForm(message) ? "null" : messageCodec(message).write(NOTHING));
-    const codec = new CompiledCodec(type, fieldValueReader(field, readerOf), writer, maxMessage);
+    const codec = new CompiledCodec(type, fieldValueReader(field, readers), writer, maxMessage, ignoreUnknown);
     return new FieldCodec(codec, field, absent);
   });
   return (type) => (type.kind === "message" ? messageCodec(type) : fieldCodec(type));
@@ -105,6 +104,7 @@ class CompiledCodec implements MessageCodec {
     readonly reader: JsonMessageReader,
     readonly writer: MessageWriter,
     readonly maxMessage: number,
+    readonly ignoreUnknown: boolean,
   ) {
     this.#maxText = Math.min(maxMessage * MAX_JSON_RATIO, constants.MAX_STRING_LENGTH);
   }
@@ -150,7 +150,7 @@ class CompiledCodec implements MessageCodec {
   }
 
   readQuery(parameters: Iterable<readonly [name: string, value: string]>): Uint8Array {
-    return this.read(Buffer.from(queryJson(this.type, parameters), "utf8"));
+    return this.read(Buffer.from(queryJson(this.type, parameters, this.ignoreUnknown), "utf8"));
   }
 }
 

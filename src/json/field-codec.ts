@@ -7,7 +7,7 @@ import { Buffer } from "node:buffer";
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { LOWER_N } from "./bytes.js";
 import type { MessageCodec } from "./codec.js";
-import { fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./read/field.js";
+import { fieldReader, type JsonMessageReader, type Readers, takesNull } from "./read/field.js";
 import { NULL } from "./read/scalars.js";
 
 /**
@@ -24,7 +24,7 @@ export function typeOfField(field: DescField): DescMessage {
  * Reads the value of a field, and writes it with its tag. Null means that the field is absent,
  * unless null is a value of its type.
  */
-export function fieldValueReader(field: DescField, readers: MessageReaders): JsonMessageReader {
+export function fieldValueReader(field: DescField, readers: Readers): JsonMessageReader {
   const read = fieldReader(field, readers);
   const nullable = !takesNull(field);
   return {

@@ -5,6 +5,27 @@
  */
 import { type DescExtension, type DescField, type DescMessage, type Registry, ScalarType } from "@bufbuild/protobuf";
 
+/** How the messages of a service look in JSON. */
+export interface JsonStyle {
+  /**
+   * Whether the JSON that is written omits fields without presence that are zero or empty. The
+   * default of proto3 JSON is to omit them.
+   */
+  readonly omitZeros?: boolean | undefined;
+  /** Whether fields are written with their names in the .proto file, instead of `json_name`. */
+  readonly protoNames?: boolean | undefined;
+  /**
+   * Whether unknown fields, names of enum values and query parameters are passed over when JSON is
+   * read. Otherwise they are refused.
+   */
+  readonly ignoreUnknown?: boolean | undefined;
+}
+
+/** The name of a field in JSON that is written. The name of an extension is always in brackets. */
+export function writtenName(field: DescField | DescExtension, { protoNames }: JsonStyle): string {
+  return protoNames && field.kind === "field" ? field.name : field.jsonName;
+}
+
 /** Returns the message type with a full name. */
 export type FindMessage = (name: string) => DescMessage | undefined;
 

@@ -18,7 +18,23 @@ export interface Transport {
    * @throws {Error} (rejects) when it cannot listen on the address; the message names the address
    */
   serve(dispatcher: Dispatcher, address: Address): Promise<GrpcServer>;
-  connect(target: GrpcTarget, options?: Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip">): Channel;
+  connect(target: GrpcTarget, options?: ConnectOptions): Channel;
+}
+
+export interface ConnectOptions extends Pick<ChannelOptions, "maxReconnectMs" | "verify" | "ip"> {
+  /**
+   * For this target instead of the certificates of the process, if it speaks TLS. What is undefined
+   * is as for the process.
+   */
+  readonly tls?: ServiceTls | undefined;
+}
+
+/** TLS of one target. Its values may change; new connections use the new ones. */
+export type ServiceTls = Pick<ClientTls, "ca" | "cert" | "key" | "servername">;
+
+export interface ClientTls extends Certificates {
+  /** The name in the server's certificate, if that is not the host. */
+  readonly servername?: string;
 }
 
 export interface GrpcServer {
@@ -52,10 +68,11 @@ export interface ChannelOptions {
   /** The longest pause before a failed connection is tried again, in milliseconds; default 5 s. */
   readonly maxReconnectMs?: number | undefined;
   /** If set, the channel speaks TLS. If it contains a client certificate, TLS is mutual. */
-  readonly tls?: Certificates | undefined;
+  readonly tls?: ClientTls | undefined;
   readonly verify?: Verify | undefined;
   /**
-   * The IP address of the host to connect to. Default: the result of the system's name resolution.
+   * The IP address of the host to connect to. Default: the result of the system's name resolution,
+   * and with grpc-js the proxy in the environment.
    */
   readonly ip?: string | undefined;
 }

@@ -67,6 +67,8 @@ export interface Deployment {
   readonly starts: CallStart[];
   /** Registers another service of this process. */
   add(instance: Partial<Instance>): () => void;
+  /** Follows these external services instead of the previous ones. */
+  configure(external: readonly ExternalService[]): void;
   close(): Promise<void>;
 }
 
@@ -248,6 +250,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   await arrival(catalog);
   return {
     ...{ handler, gateway, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
+    configure: registry.configure,
     async close() {
       await gateway.close(0);
       catalog.close();

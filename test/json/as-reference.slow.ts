@@ -3,7 +3,14 @@
  * randomly damaged JSON. Both accept and reject the same JSON, and make the same message from it,
  * except where the codec is stricter or more exact on purpose.
  */
-import { type DescMessage, type FileRegistry, fromJsonString, toBinary } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type FileRegistry,
+  fromBinary,
+  fromJsonString,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import fc from "fast-check";
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
@@ -52,13 +59,15 @@ function readAsReference(
   types: FileRegistry,
   root: DescMessage,
   text: string,
+  ignoreUnknown = false,
 ): { ours?: Uint8Array; theirs?: Uint8Array } {
   const bytes = Buffer.from(text);
   // Both must read the same text. If the middle of a surrogate pair was damaged, a half remains,
   // which is not valid in UTF-8. `toString` replaces it.
   const json = bytes.toString();
-  const [ours, ourError] = attempt(() => compileCodecs(types)(root).read(bytes));
-  const [theirs, theirError] = attempt(() => toBinary(root, fromJsonString(root, json)));
+  const [ours, ourError] = attempt(() => compileCodecs(types, { ignoreUnknown })(root).read(bytes));
+  const options = { ignoreUnknownFields: ignoreUnknown };
+  const [theirs, theirError] = attempt(() => toBinary(root, fromJsonString(root, json, options)));
   if (ourError !== undefined && !(ourError instanceof JsonError)) throw ourError;
   if (ours === undefined && theirs === undefined) return {};
   if (ours === undefined) {
@@ -121,6 +130,52 @@ const TOKENS = [
   ...['"2001-02-29T00:00:00Z"', '"2001-01-01T24:00:00Z"', '"1s"', '"1s2"', '"1.0000000001s"', '"-0.5s"', '"a,,b"'],
   ...['"__proto__"', '"id"', '"first_name"', '"firstName"', '"constructor"', '"@type"'],
 ];
+
+/**
+ * Members with names that no type has. The reference refuses a name that occurs twice even in an
+ * object that it ignores.
+ */
+const unknownMembers = fc
+  .uniqueArray(fc.tuple(fc.constantFrom("x", "y", "unknown", "[a.b]", "Id"), fc.jsonValue({ maxDepth: 2 })), {
+    selector: ([name]) => name,
+    maxLength: 3,
+  })
+  .map((members) => members.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`).join(""));
+
+t.test("passes over unknown names, as the reference does", async (t) => {
+  let taken = 0;
+  fc.assert(
+    fc.property(jsonOfTypes, unknownMembers, fc.infiniteStream(fc.nat(5)), ({ types, root, json }, members, turns) => {
+      // Members at the beginning of some objects, and other names of some enum values.
+      const text = json
+        .replaceAll(/\{(?=")/g, (brace) => (turns.next().value === 0 ? brace + members : brace))
+        .replaceAll(/"(OPEN|CLOSED)_[ABC]"/g, (name) => (turns.next().value === 0 ? '"NEITHER"' : name));
+      if (readAsReference(types, root, text, true).ours !== undefined) taken++;
+    }),
+    { numRuns: 400 },
+  );
+  t.ok(taken > 150, `${taken} taken`);
+});
+
+t.test("writes the names of the .proto file, as the reference does", async (t) => {
+  fc.assert(
+    fc.property(jsonOfTypes, fc.boolean(), ({ types, root, json }, omitZeros) => {
+      const [wire] = attempt(() => compileCodecs(types)(root).read(Buffer.from(json)));
+      if (wire === undefined) return;
+      const options = { useProtoFieldName: true, alwaysEmitImplicit: !omitZeros };
+      const theirs = toJsonString(root, fromBinary(root, wire), options);
+      const ours = compileCodecs(types, { protoNames: true, omitZeros })(root).write(wire);
+      if (namesOf(JSON.parse(ours)) !== namesOf(JSON.parse(theirs))) throw new Error(`${ours} is not ${theirs}`);
+    }),
+    { numRuns: 250 },
+  );
+  t.pass("no counterexample");
+});
+
+/** A value with its names, without its numbers: the reference writes floats and -0 otherwise. */
+function namesOf(value: unknown): string {
+  return JSON.stringify(value, (_, one) => (typeof one === "number" ? 0 : one));
+}
 
 /** A place in a text, from 0 to 1, and the change at this place. */
 const spoiling = fc.record({

@@ -1,6 +1,19 @@
 /** How @bufbuild/protobuf, the reference, reads messages. */
 import { type DescMessage, fromBinary, type Registry, toJsonString } from "@bufbuild/protobuf";
 
+/**
+ * Titles of the messages that the reference writes otherwise. It has no -0 and no short floats, and
+ * it reads fields with a wrong wire type. In lists and maps it includes values that a closed enum
+ * does not have (https://protobuf.dev/programming-guides/enum/ says what is right).
+ */
+export const OTHERWISE: ReadonlySet<string> = new Set([
+  "not finite",
+  "numbers as JavaScript has them",
+  "small numbers",
+  "so is one with a wire type that is not its own",
+  "what a closed enum does not have is not there",
+]);
+
 /** The JSON of a message with sorted keys. It is equal for messages with the same meaning. */
 export function meaningOf(type: DescMessage, wire: Uint8Array, registry?: Registry): string {
   return inOrder(JSON.parse(toJsonString(type, fromBinary(type, wire), registry && { registry })));

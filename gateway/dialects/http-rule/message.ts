@@ -90,7 +90,7 @@ export function readMessage(
   binding: Binding,
   values: readonly string[],
 ): Uint8Array {
-  const query = queryParameters(request, binding);
+  const query = queryParameters(request, target, binding);
   const path = pathParameters(binding, values);
   if (binding.body === undefined) return target.request.readQuery([...path, ...query]);
   const data = joined(chunks);
@@ -133,7 +133,7 @@ export function chunkWriter(
   binding: Binding,
   values: readonly string[],
 ): (chunk: HttpBody) => Uint8Array {
-  const query = target.request.readQuery(queryParameters(request, binding));
+  const query = target.request.readQuery(queryParameters(request, target, binding));
   const path = target.request.readQuery(pathParameters(binding, values));
   return (chunk) => {
     const message = Buffer.concat([query, wrapped(encodeHttpBody(chunk), binding)]);
@@ -158,21 +158,38 @@ export function pathParameters({ variables }: Binding, values: readonly string[]
 const MAX_ECHO = 40;
 
 /**
- * The parameters of the query, without those that the path sets.
+ * Parameters of clients that Google generates (https://cloud.google.com/apis/docs/system-parameters).
+ * They say nothing about the message, so they are passed over.
+ */
+const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set("$alt alt $fields fields key prettyPrint $.xgafv".split(" "));
+
+/**
+ * The parameters of the query, without those that the path sets, and without system parameters.
  * @throws {HttpError} 400 if the query sets a field of the body, or if all fields are in the body
  */
-function queryParameters(request: GatewayRequestHead, { body, variables }: Binding): Parameter[] {
-  const query = queryOf(request.target);
+function queryParameters({ target }: GatewayRequestHead, { input, style }: Target, binding: Binding): Parameter[] {
+  const query = queryOf(target);
   if (query === "") return [];
-  if (body === "*") throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");
-  return parseQuery(query).filter(([name]) => {
+  const { body, variables } = binding;
+  const given = parseQuery(query).filter(([name]) => !isSystemParameter(name, input));
+  if (body === "*") {
+    if (given.length === 0 || style.ignoreUnknown) return [];
+    throw new HttpError(400, "No query is read at this path: all fields are in the path and the body");
+  }
+  return given.filter(([name]) => {
     const parts = parameterParts(name);
     if (body !== undefined && isNamed(body, parts[0])) {
+      if (style.ignoreUnknown) return false;
       const shown = beginning(name, MAX_ECHO);
       throw new HttpError(400, `${shown}: this field is the body, so it is not read from the query`);
     }
     return !variables.some((fields) => isPathOf(fields, parts));
   });
+}
+
+/** A field of the message with that name has precedence. */
+export function isSystemParameter(name: string, { fields }: DescMessage): boolean {
+  return SYSTEM_PARAMETERS.has(name) && !fields.some((field) => isNamed(field, name));
 }
 
 function isPathOf(fields: readonly DescField[], names: readonly string[]): boolean {

@@ -73,9 +73,7 @@ const GET_ONLY = allowing("GET", "HEAD", "OPTIONS");
 export interface McpOptions extends SubscriptionsOptions {
   readonly catalog: SubscriptionsOptions["catalog"] & { readonly ready: boolean };
   readonly guard: SigningGuard;
-  readonly config: SubscriptionsOptions["config"] &
-    Pick<Config, "maxBody"> &
-    Partial<Pick<Config, "publicUrl" | "httpTlsCert">>;
+  readonly config: Pick<Config, "maxBody"> & Partial<Pick<Config, "publicUrl" | "httpTlsCert">>;
 }
 
 /** A message that has been received. */
@@ -279,7 +277,7 @@ export class Mcp implements Dialect {
         return found.then((endpoints) => finderResponse(JSON.stringify(endpoints)));
       }
       case DESCRIBE:
-        return finderResponse(describedTool(this.#callable(stringOf(given, "name"), sender), this.#options));
+        return finderResponse(describedTool(this.#callable(stringOf(given, "name"), sender)));
       case CALL: {
         if (!isObject(given.arguments ?? {})) throw badParams("params.arguments.arguments must be an object");
         return this.#routeTo(stringOf(given, "name"), memberText(text, "arguments") ?? "{}", received);

@@ -35,7 +35,6 @@ export type ToolViewer = Pick<Admission, "caller" | "namespace">;
 export interface ToolsOptions {
   readonly catalog: { readonly routes: Routes };
   readonly guard: Pick<Guard, "allows">;
-  readonly config: { readonly omitZeros?: boolean | undefined };
 }
 
 /** The name of the tool for an endpoint. */
@@ -83,19 +82,19 @@ export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOption
 export async function listedTools(viewer: ToolViewer, options: ToolsOptions): Promise<string> {
   const tools = toolsOf(viewer, options);
   if (tools.length > MAX_LISTED) return JSON.stringify(FINDERS);
-  return `[${(await mapPaced(tools, (target) => describedTool(target, options))).join(",")}]`;
+  return `[${(await mapPaced(tools, describedTool)).join(",")}]`;
 }
 
 /** The key is the target, because a service that changes has new targets. */
 const described = new WeakMap<Target, string>();
 
 /** The text of the JSON object that describes a tool. */
-export function describedTool(target: Target, { config: { omitZeros } }: Pick<ToolsOptions, "config">): string {
+export function describedTool(target: Target): string {
   let text = described.get(target);
   if (text === undefined) {
-    const { endpoint, types } = target;
+    const { endpoint, types, style } = target;
     const { method, shape } = endpoint;
-    const options = { types, omitZeros, maxParts: MAX_SCHEMA_PARTS };
+    const options = { types, style, maxParts: MAX_SCHEMA_PARTS };
     const schema = shape === "unary" ? messageSchema(method.output, "output", options) : undefined;
     text = JSON.stringify({
       name: toolName(endpoint),

@@ -3,7 +3,7 @@
  */
 import { type Field, type Message, type OpenApi, successOf } from "./document.js";
 import { errorOf, parseExact } from "./json-text.js";
-import { lowerCamelCase, withoutSecrets } from "./secrets.js";
+import { fieldOf, lowerCamelCase, withoutSecrets } from "./secrets.js";
 
 export interface RestPath {
   /** `GET` */
@@ -148,7 +148,7 @@ export function boundCall(
  * too.
  */
 function take(message: Record<string, unknown>, [name = "", ...inner]: readonly string[]): unknown {
-  const key = Object.hasOwn(message, name) ? name : lowerCamelCase(name);
+  const key = Object.keys(message).find((one) => lowerCamelCase(one) === lowerCamelCase(name)) ?? name;
   const value = message[key];
   if (inner.length > 0) return isObject(value) ? take(value, inner) : undefined;
   delete message[key];
@@ -184,7 +184,7 @@ type Query = Generator<[name: string, value: string]>;
 function* queryOf(request: Json, prefix: string, message: Message | undefined): Query {
   for (const [key, value] of Object.entries(request)) {
     const name = prefix + key;
-    const field = message?.fields.find((one) => one.name === key || one.name === lowerCamelCase(key));
+    const field = message && fieldOf(message, key);
     if (value === null) continue;
     if (isObject(value) && field?.cardinality === "map") yield* mapQueryOf(value, name, field);
     else if (isObject(value)) yield* queryOf(value, `${name}.`, field?.message?.());

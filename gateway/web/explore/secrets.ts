@@ -6,10 +6,9 @@ const HIDDEN = "***";
 /** A request in which each secret that was given is `***`. */
 export function withoutSecrets(message: Message | undefined, value: unknown): unknown {
   if (message === undefined || typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const fields = new Map(message.fields.map((field) => [field.name, field]));
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
-      const field = fields.get(name) ?? fields.get(lowerCamelCase(name));
+      const field = fieldOf(message, name);
       return [name, field === undefined ? member : hidden(field, member)];
     }),
   );
@@ -24,7 +23,15 @@ function hidden(field: Field, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(message, one)]));
 }
 
-/** The JSON name of a field. A request may also use the name in the .proto file. */
+/**
+ * The field of a member. Documents have one name of each field. A request may use the one in the
+ * .proto file or the one in lowerCamelCase.
+ */
+export function fieldOf({ fields }: Message, name: string): Field | undefined {
+  const camel = lowerCamelCase(name);
+  return fields.find((one) => one.name === name) ?? fields.find((one) => lowerCamelCase(one.name) === camel);
+}
+
 export function lowerCamelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -3,6 +3,7 @@ import type { DescExtension, DescField, DescMessage } from "@bufbuild/protobuf";
 import { isSecret } from "../../contract/secrets.js";
 import { BRACE_CLOSE, BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, LOWER_N, QUOTE } from "../bytes.js";
 import { END_GROUP, isImplicit, LENGTH, START_GROUP, tagOf, wireType } from "../types.js";
+import { enumIgnorer } from "./ignored.js";
 import { enumReader, mapKeyReader, NULL, scalarReader, type ValueReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
@@ -15,10 +16,15 @@ export interface JsonMessageReader {
   read(s: Scanner, w: WireWriter): void;
 }
 
-/**
- * Returns the reader of a message type, the same one each time, because a type may contain itself.
- */
-export type MessageReaders = (type: DescMessage) => JsonMessageReader;
+export interface Readers {
+  /**
+   * Returns the reader of a message type, the same one each time, because a type may contain
+   * itself.
+   */
+  readonly of: (type: DescMessage) => JsonMessageReader;
+  /** See `JsonStyle`. */
+  readonly ignoreUnknown: boolean;
+}
 
 /** Whether null is a value of the field's type. Otherwise null means that the field is absent. */
 export function takesNull(field: DescField | DescExtension): boolean {
@@ -30,7 +36,7 @@ function isValue(type: DescMessage | undefined): boolean {
   return type?.typeName === "google.protobuf.Value";
 }
 
-export function fieldReader(field: DescField | DescExtension, readers: MessageReaders): FieldReader {
+export function fieldReader(field: DescField | DescExtension, readers: Readers): FieldReader {
   const read = openReader(field, readers);
   return isSecret(field) ? secretReader(read) : read;
 }
@@ -45,10 +51,10 @@ function secretReader(read: FieldReader): FieldReader {
   };
 }
 
-function openReader(field: DescField | DescExtension, readers: MessageReaders): FieldReader {
+function openReader(field: DescField | DescExtension, readers: Readers): FieldReader {
   switch (field.fieldKind) {
     case "message":
-      return messageField(field.number, field.delimitedEncoding, readers(field.message));
+      return messageField(field.number, field.delimitedEncoding, readers.of(field.message));
     case "list":
       return listField(field, readers);
     case "map":
@@ -56,13 +62,25 @@ function openReader(field: DescField | DescExtension, readers: MessageReaders): 
     case "enum":
     case "scalar": {
       const [read, type] = valueReader(field);
-      return singularField(tagOf(field.number, type), read, field.kind === "field" && isImplicit(field));
+      const readKnown = singularField(tagOf(field.number, type), read, field.kind === "field" && isImplicit(field));
+      return knownOnly(field, readers, readKnown);
     }
   }
 }
 
+/** If unknown names of enum values are ignored: a reader that passes over them. */
+function knownOnly({ enum: type }: Values, { ignoreUnknown }: Readers, read: FieldReader): FieldReader {
+  if (type === undefined || !ignoreUnknown) return read;
+  const ignores = enumIgnorer(type);
+  return (s, w) => {
+    if (!ignores(s)) read(s, w);
+  };
+}
+
+type Values = Pick<DescField, "scalar" | "enum">;
+
 /** The reader and the wire type of a scalar or an enum. */
-function valueReader({ scalar, enum: type }: Pick<DescField, "scalar" | "enum">): [read: ValueReader, type: number] {
+function valueReader({ scalar, enum: type }: Values): [read: ValueReader, type: number] {
   return [type === undefined ? scalarReader(scalar!) : enumReader(type), wireType(scalar)];
 }
 
@@ -103,13 +121,13 @@ function messageField(number: number, delimited: boolean, message: JsonMessageRe
 
 type ListField = Extract<DescField | DescExtension, { fieldKind: "list" }>;
 
-function listField(field: ListField, readers: MessageReaders): FieldReader {
+function listField(field: ListField, readers: Readers): FieldReader {
   if (field.listKind === "message") {
-    return elements(messageField(field.number, field.delimitedEncoding, readers(field.message)));
+    return elements(messageField(field.number, field.delimitedEncoding, readers.of(field.message)));
   }
   const [read, type] = valueReader(field);
-  if (field.packed) return packed(tagOf(field.number, LENGTH), read);
-  return elements(singularField(tagOf(field.number, type), read, false));
+  if (field.packed) return packed(tagOf(field.number, LENGTH), knownOnly(field, readers, read));
+  return elements(knownOnly(field, readers, singularField(tagOf(field.number, type), read, false)));
 }
 
 function elements(read: FieldReader): FieldReader {
@@ -119,7 +137,7 @@ function elements(read: FieldReader): FieldReader {
   };
 }
 
-function packed(tag: number, read: ValueReader): FieldReader {
+function packed(tag: number, read: FieldReader): FieldReader {
   let lengthSize = 1;
   return (s, w) => {
     if (s.src[s.pos] !== BRACKET_OPEN) throw s.unexpected("an array");
@@ -135,17 +153,47 @@ function packed(tag: number, read: ValueReader): FieldReader {
 
 type MapField = Extract<DescField, { fieldKind: "map" }>;
 
-function mapField(field: MapField, readers: MessageReaders): FieldReader {
+function mapField(field: MapField, readers: Readers): FieldReader {
   const readKey = mapKeyReader(field.mapKey);
   const keyTag = tagOf(1, wireType(field.mapKey));
   if (field.mapKind === "message") {
-    const nullable = isValue(field.message);
-    return mapEntries(field.number, keyTag, readKey, messageField(2, false, readers(field.message)), nullable);
+    const special = isValue(field.message) ? NOT_SPECIAL : NULL_REFUSED;
+    return mapEntries(field.number, keyTag, readKey, messageField(2, false, readers.of(field.message)), special);
   }
   const [read, type] = valueReader(field);
-  const nullable = field.enum?.typeName === "google.protobuf.NullValue";
-  return mapEntries(field.number, keyTag, readKey, singularField(tagOf(2, type), read, false), nullable);
+  return mapEntries(
+    field.number,
+    keyTag,
+    readKey,
+    singularField(tagOf(2, type), read, false),
+    specialOf(field, readers),
+  );
 }
+
+function specialOf({ enum: type }: MapField, { ignoreUnknown }: Readers): SpecialValue {
+  // The reader of the enum refuses null, unless null is a value of the enum.
+  if (type !== undefined && ignoreUnknown) return { first: QUOTE, isIgnored: enumIgnorer(type) };
+  return type?.typeName === "google.protobuf.NullValue" ? NOT_SPECIAL : NULL_REFUSED;
+}
+
+/** Values of a map that may be no values of its type. */
+interface SpecialValue {
+  /** The first byte of these values. */
+  readonly first: number;
+  /** Whether the entry is passed over. Then the value has been read. */
+  readonly isIgnored: (s: Scanner, afterKey: number) => boolean;
+}
+
+const NULL_REFUSED: SpecialValue = {
+  first: LOWER_N,
+  isIgnored(s, afterKey) {
+    s.literal(NULL);
+    throw s.refused("expected a value, got null", afterKey);
+  },
+};
+
+/** For a map whose values may be null. */
+export const NOT_SPECIAL: SpecialValue = { first: -1, isIgnored: () => false };
 
 /** Reads an object as a map. Its keys never become JavaScript strings or properties. */
 export function mapEntries(
@@ -153,7 +201,7 @@ export function mapEntries(
   keyTag: number,
   readKey: ValueReader,
   readValue: FieldReader,
-  nullable: boolean,
+  { first, isIgnored }: SpecialValue,
 ): FieldReader {
   const tag = tagOf(number, LENGTH);
   let lengthSize = 1;
@@ -163,6 +211,7 @@ export function mapEntries(
     w.keys.open();
     do {
       if (s.src[s.pos] !== QUOTE) throw s.malformed("a key in quotes");
+      const entry = w.pos;
       w.varint32(tag);
       const guess = lengthSize;
       const start = w.open(guess);
@@ -171,10 +220,9 @@ export function mapEntries(
       readKey(s, w);
       const keyEnd = w.pos;
       const afterKey = s.pos;
-      const first = s.colon();
-      if (first === LOWER_N && !nullable) {
-        s.literal(NULL);
-        throw s.refused("expected a value, got null", afterKey);
+      if (s.colon() === first && isIgnored(s, afterKey)) {
+        w.pos = entry;
+        continue;
       }
       readValue(s, w);
       lengthSize = w.close(start, guess);

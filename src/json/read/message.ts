@@ -7,7 +7,8 @@ import type { DescExtension, DescField, DescMessage, DescOneof } from "@bufbuild
 import { didYouMean } from "../../contract/nearest.js";
 import { BRACE_CLOSE, BRACE_OPEN, Literal, LOWER_N, QUOTE } from "../bytes.js";
 import { fieldNames, isRequired } from "../types.js";
-import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, takesNull } from "./field.js";
+import { type FieldReader, fieldReader, type JsonMessageReader, type Readers, takesNull } from "./field.js";
+import { ignoreValue } from "./ignored.js";
 import { NameTable } from "./name-table.js";
 import { NULL } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
@@ -31,7 +32,7 @@ function memberOf(
   index: number,
   count: number,
   oneofs: readonly DescOneof[],
-  readers: MessageReaders,
+  readers: Readers,
 ): Member {
   return {
     name: field.jsonName,
@@ -53,7 +54,7 @@ interface Plan {
   readonly words: number;
 }
 
-function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders): Plan {
+function planOf(type: DescMessage, extensions: readonly DescExtension[], readers: Readers): Plan {
   const fields = [...type.fields, ...extensions];
   const members = fields.map((field, index) => memberOf(field, index, fields.length, type.oneofs, readers));
   // A field may have its JSON name or its name in the .proto file. A JSON name takes precedence
@@ -72,11 +73,13 @@ function planOf(type: DescMessage, extensions: readonly DescExtension[], readers
  */
 export class ObjectReader implements JsonMessageReader {
   readonly #type: DescMessage;
+  readonly #ignoresUnknown: boolean;
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
 
-  constructor(type: DescMessage, extensions: readonly DescExtension[], readers: MessageReaders) {
+  constructor(type: DescMessage, extensions: readonly DescExtension[], readers: Readers) {
     this.#type = type;
+    this.#ignoresUnknown = readers.ignoreUnknown;
     this.#compile = () => planOf(type, extensions, readers);
   }
 
@@ -110,7 +113,7 @@ export class ObjectReader implements JsonMessageReader {
 
   /**
    * Skips the name at the cursor, and returns its member. Undefined for `@type`, which the reader
-   * of Any reads.
+   * of Any reads, and for an unknown field that is ignored: then the value is skipped too.
    */
   #lookUp(s: Scanner, { names }: Plan): Member | undefined {
     const at = s.pos;
@@ -122,8 +125,11 @@ export class ObjectReader implements JsonMessageReader {
       return undefined;
     }
     const member = names.find(s.text, s.textStart, s.textEnd);
-    if (member === undefined) throw this.#unknown(s);
-    return member;
+    if (member !== undefined) return member;
+    if (!this.#ignoresUnknown) throw this.#unknown(s);
+    s.colon();
+    ignoreValue(s);
+    return undefined;
   }
 
   #unknown(s: Scanner): Error {

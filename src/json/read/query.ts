@@ -21,11 +21,18 @@ const MAX_ECHO = 40;
 
 /**
  * The JSON of query parameters.
+ * @param ignoreUnknown see `JsonStyle`
  * @throws {JsonError} for an unknown parameter, or one that is given twice and is not a list
  */
-export function queryJson(type: DescMessage, parameters: Iterable<readonly [name: string, value: string]>): string {
+export function queryJson(
+  type: DescMessage,
+  parameters: Iterable<readonly [name: string, value: string]>,
+  ignoreUnknown: boolean,
+): string {
   const root = new Map<string, Node>();
   for (const [name, value] of parameters) {
+    // Nothing of an unknown parameter may be in the JSON: `a.unknown=1` must not set the message `a`.
+    if (ignoreUnknown && !isField(type, parameterParts(name))) continue;
     const problem = value.isWellFormed() ? addToMessage(type, root, parameterParts(name), value) : NOT_UNICODE;
     if (problem === undefined) continue;
     throw new JsonError(`${beginning(shownName(type, name), MAX_ECHO)}: ${problem}`);
@@ -49,6 +56,16 @@ function shownName(type: DescMessage, name: string): string {
 
 function isNamed({ jsonName, name }: DescField, part: string | undefined): boolean {
   return jsonName === part || name === part;
+}
+
+/** Whether the parts of a name lead to a field. A map without a key is one: it has its own error. */
+function isField(type: DescMessage, [part, ...rest]: readonly string[]): boolean {
+  const field = type.fields.find((one) => isNamed(one, part));
+  if (field === undefined || hasOwnForm(type)) return false;
+  if (field.fieldKind === "map") {
+    if (!rest.shift()?.startsWith("[")) return true;
+  } else if (field.fieldKind === "list") return rest.length === 0;
+  return rest.length === 0 || (field.message !== undefined && isField(field.message, rest));
 }
 
 const NOT_UNICODE = "the text has half of a surrogate pair";

@@ -12,8 +12,8 @@ import type { WireWriter } from "./wire-writer.js";
 export type ValueReader = (s: Scanner, w: WireWriter) => boolean;
 
 export const NULL = new Literal("null");
-const TRUE = new Literal("true");
-const FALSE = new Literal("false");
+export const TRUE = new Literal("true");
+export const FALSE = new Literal("false");
 
 const INT32 = "an integer from -2147483648 to 2147483647";
 const UINT32 = "an integer from 0 to 4294967295";
@@ -217,13 +217,18 @@ export function plainDouble(s: Scanner, w: WireWriter): void {
 
 const MAX_NAMES = 8;
 
+/** The numbers of an enum's values by their names. */
+export function enumNames({ values }: DescEnum): NameTable<number> {
+  return new NameTable([
+    ...values.map(({ name, number }) => [name, number] as const),
+    ...values.map(({ jsonName, number }) => [jsonName, number] as const),
+  ]);
+}
+
 /** Reads an enum by name or number. A closed enum accepts only the numbers that it declares. */
 export function enumReader(type: DescEnum): ValueReader {
   const isNull = type.typeName === "google.protobuf.NullValue";
-  const names = new NameTable([
-    ...type.values.map(({ name, number }) => [name, number] as const),
-    ...type.values.map(({ jsonName, number }) => [jsonName, number] as const),
-  ]);
+  const names = enumNames(type);
   const declared = new Set(type.values.map(({ number }) => number));
   const all = type.values.map(({ jsonName }) => jsonName);
   const listed = all.slice(0, MAX_NAMES).join(", ") + (all.length > MAX_NAMES ? ", …" : "");

@@ -28,17 +28,21 @@ import {
   tagOf,
   wrapped,
 } from "../types.js";
-import { type FieldReader, fieldReader, type JsonMessageReader, type MessageReaders, mapEntries } from "./field.js";
+import {
+  type FieldReader,
+  fieldReader,
+  type JsonMessageReader,
+  mapEntries,
+  NOT_SPECIAL,
+  type Readers,
+} from "./field.js";
+import { ignoreValue } from "./ignored.js";
 import { NULL, plainDouble, scalarReader } from "./scalars.js";
 import type { Scanner } from "./scanner.js";
 import type { WireWriter } from "./wire-writer.js";
 
 /** The reader of a well-known type, or undefined for any other type. */
-export function wellKnownReader(
-  type: DescMessage,
-  find: FindMessage,
-  readers: MessageReaders,
-): JsonMessageReader | undefined {
+export function wellKnownReader(type: DescMessage, find: FindMessage, readers: Readers): JsonMessageReader | undefined {
   switch (type.typeName) {
     case "google.protobuf.Any":
       return anyReader(find, readers);
@@ -147,7 +151,7 @@ function listValue(s: Scanner, w: WireWriter): void {
   for (let more = s.first(BRACKET_CLOSE); more; more = s.next(BRACKET_CLOSE)) nested(ELEMENT_TAG, value, s, w);
 }
 
-const struct = mapEntries(1, ELEMENT_TAG, readString, (s, w) => nested(MAP_VALUE_TAG, value, s, w), true);
+const struct = mapEntries(1, ELEMENT_TAG, readString, (s, w) => nested(MAP_VALUE_TAG, value, s, w), NOT_SPECIAL);
 
 const ANY_TYPE = new Literal('"@type"');
 const ANY_VALUE = new Literal('"value"');
@@ -159,7 +163,8 @@ const ANY_VALUE_TAG = tagOf(2, LENGTH);
  * last, so it is searched first. If the type is unknown here, the member `value` has the bytes in
  * base64.
  */
-function anyReader(find: FindMessage, readers: MessageReaders): JsonMessageReader {
+function anyReader(find: FindMessage, readers: Readers): JsonMessageReader {
+  const other = readers.ignoreUnknown ? ignoreMember : refuse(KNOWN_TYPE);
   return {
     read(s, w) {
       if (s.src[s.pos] !== BRACE_OPEN) throw s.unexpected("an object with @type");
@@ -170,11 +175,11 @@ function anyReader(find: FindMessage, readers: MessageReaders): JsonMessageReade
         const type = readTypeUrl(s, w, find);
         s.pos = start;
         w.varint32(ANY_VALUE_TAG);
-        if (type === undefined) readValue(s, w, readBytes, UNKNOWN_TYPE);
+        if (type === undefined) readValue(s, w, readBytes, refuse(UNKNOWN_TYPE));
         else {
           const content = w.open(2);
-          if (hasOwnForm(type)) readValue(s, w, (s, w) => readers(type).read(s, w), KNOWN_TYPE);
-          else readers(type).read(s, w);
+          if (hasOwnForm(type)) readValue(s, w, (s, w) => readers.of(type).read(s, w), other);
+          else readers.of(type).read(s, w);
           w.close(content, 2);
         }
       }
@@ -231,11 +236,23 @@ function readTypeUrl(s: Scanner, w: WireWriter, find: FindMessage): DescMessage 
 const KNOWN_TYPE = "no such field beside @type and value";
 const UNKNOWN_TYPE = `${KNOWN_TYPE}: the type is not known here, so value must have its bytes in base64`;
 
+function refuse(reason: string): (s: Scanner) => void {
+  return (s) => {
+    throw s.refused(reason, s.pos);
+  };
+}
+
+function ignoreMember(s: Scanner): void {
+  s.colon();
+  ignoreValue(s);
+}
+
 /**
  * Reads an Any whose content is in the member `value`: a type with a special JSON form, or an
  * unknown type.
+ * @param other reads another member, after its name
  */
-function readValue(s: Scanner, w: WireWriter, read: FieldReader, other: string): void {
+function readValue(s: Scanner, w: WireWriter, read: FieldReader, other: (s: Scanner) => void): void {
   const start = s.pos;
   let given = false;
   for (let more = s.first(BRACE_CLOSE); more; more = s.next(BRACE_CLOSE)) {
@@ -249,7 +266,10 @@ function readValue(s: Scanner, w: WireWriter, read: FieldReader, other: string):
     }
     if (!s.takes(ANY_VALUE)) {
       s.readText("a name");
-      if (s.textString() !== "value") throw s.refused(other, s.pos);
+      if (s.textString() !== "value") {
+        other(s);
+        continue;
+      }
     }
     if (given) throw s.refused("given more than once", s.pos);
     given = true;

@@ -21,10 +21,11 @@ import { commentOf } from "../../contract/comments.js";
 import { isSecret } from "../../contract/secrets.js";
 import type { Steps } from "../../overload/pace.js";
 import { takesNull } from "../read/field.js";
-import { extensionsByType, isImplicit, isRequired, wrapped } from "../types.js";
+import { extensionsByType, isImplicit, isRequired, type JsonStyle, wrapped, writtenName } from "../types.js";
 import { type Direction, type JsonSchema, mapKeySchema, scalarSchema, wellKnownSchema } from "./scalars.js";
 
 type Field = DescField | DescExtension;
+type NameOf = (field: DescField) => string;
 /** The type of one value: a field, an element of a list, or a value of a map. */
 type Single = Partial<Pick<DescField, "message" | "enum" | "scalar">>;
 
@@ -42,8 +43,8 @@ const MAX_PAIRS = 2_000;
 export interface SchemasOptions {
   /** The types of the service, for the extensions of its messages. */
   readonly types: Registry;
-  /** Whether responses omit fields without presence that are zero or empty. */
-  readonly omitZeros?: boolean | undefined;
+  /** How the messages look in JSON. */
+  readonly style?: JsonStyle | undefined;
   /**
    * The maximum number of fields and enum values in all schemas together. Default: no maximum.
    * Types beyond it get a schema without their parts, so that a huge contract stays cheap.
@@ -56,7 +57,7 @@ const CUT = "This type is too large to be shown here; the OpenAPI document of th
 
 export class Schemas {
   readonly #types: Registry;
-  readonly #omitZeros: boolean;
+  readonly style: JsonStyle;
   /** The number of fields and enum values that may still be written. */
   #partsLeft: number;
   readonly #components = new Map<string, JsonSchema>();
@@ -67,10 +68,10 @@ export class Schemas {
   readonly #pending: [key: string, make: () => Steps<JsonSchema>][] = [];
   #extensions: ReadonlyMap<string, readonly DescExtension[]> | undefined;
 
-  constructor({ types, omitZeros = false, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
+  constructor({ types, style = {}, maxParts = Number.POSITIVE_INFINITY }: SchemasOptions) {
     this.#partsLeft = maxParts;
     this.#types = types;
-    this.#omitZeros = omitZeros;
+    this.style = style;
   }
 
   /**
@@ -133,19 +134,20 @@ export class Schemas {
     const properties: [name: string, schema: JsonSchema][] = [];
     const required: string[] = [];
     for (const field of fields) {
-      const { jsonName } = field;
-      properties.push([jsonName, this.#property(field, direction)]);
-      if (isRequired(field) || (!input && !this.#omitZeros && isAlwaysWritten(field))) required.push(jsonName);
+      const name = this.nameOf(field);
+      properties.push([name, this.#property(field, direction)]);
+      if (isRequired(field) || (!input && !this.style.omitZeros && isAlwaysWritten(field))) required.push(name);
       yield;
     }
-    const exclusive = input ? exclusivePairs(choices) : [];
+    const nameOf = (field: DescField) => this.nameOf(field);
+    const exclusive = input ? exclusivePairs(choices, nameOf) : [];
     return {
       type: "object",
-      ...described(commentOf(type, type.file), ...choices.map(choiceInWords)),
+      ...described(commentOf(type, type.file), ...choices.map((choice) => choiceInWords(choice, nameOf))),
       properties: Object.fromEntries(properties),
       ...(required.length > 0 && { required }),
       ...(exclusive.length > 0 && { not: { anyOf: exclusive } }),
-      ...(input && { additionalProperties: false }),
+      ...(input && !this.style.ignoreUnknown && { additionalProperties: false }),
       ...deprecation(type),
     };
   }
@@ -166,6 +168,11 @@ export class Schemas {
       ...described(commentOf(field, fileOf(field))),
       ...deprecation(field),
     };
+  }
+
+  /** The name of a field. Requests may have its other name too. */
+  nameOf(field: Field): string {
+    return writtenName(field, this.style);
   }
 
   /** The schema of a field's value. */
@@ -209,11 +216,11 @@ function presence(field: Field): { "x-explicit-presence"?: true } {
   return isWrapper || (isValue && field.kind === "field" && !isImplicit(field)) ? { "x-explicit-presence": true } : {};
 }
 
-function exclusivePairs(oneofs: readonly DescOneof[]): JsonSchema[] {
+function exclusivePairs(oneofs: readonly DescOneof[], nameOf: NameOf): JsonSchema[] {
   const pairs: JsonSchema[] = [];
   for (const oneof of oneofs) {
     if (oneof.fields.length > MAX_PAIRED) continue;
-    pairs.push(...pairsOf(oneof));
+    pairs.push(...pairsOf(oneof, nameOf));
     if (pairs.length >= MAX_PAIRS) break;
   }
   return pairs;
@@ -223,18 +230,18 @@ function exclusivePairs(oneofs: readonly DescOneof[]): JsonSchema[] {
  * The pairs of a oneof's members that must not both be set. A member that is null is not set,
  * unless null is a value of its type.
  */
-function pairsOf({ fields }: DescOneof): JsonSchema[] {
-  const given = (field: DescField) => [field.jsonName, takesNull(field) ? {} : { not: { type: "null" } }];
+function pairsOf({ fields }: DescOneof, nameOf: NameOf): JsonSchema[] {
+  const given = (field: DescField) => [nameOf(field), takesNull(field) ? {} : { not: { type: "null" } }];
   return fields.flatMap((field, at) =>
     fields.slice(at + 1).map((other) => ({
-      required: [field.jsonName, other.jsonName],
+      required: [nameOf(field), nameOf(other)],
       properties: Object.fromEntries([given(field), given(other)]),
     })),
   );
 }
 
-function choiceInWords({ fields }: DescOneof): string {
-  return `At most one of ${fields.map(({ jsonName }) => `\`${jsonName}\``).join(", ")}.`;
+function choiceInWords({ fields }: DescOneof, nameOf: NameOf): string {
+  return `At most one of ${fields.map((field) => `\`${nameOf(field)}\``).join(", ")}.`;
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
-import { isImplicit, isRequired } from "../types.js";
+import { isImplicit, isRequired, type JsonStyle, writtenName } from "../types.js";
 import {
   emptyTest,
   type FieldWriter,
@@ -45,10 +45,10 @@ function planOf(
   type: DescMessage,
   extensions: readonly DescExtension[],
   writers: MessageWriters,
-  omitZeros: boolean,
+  style: JsonStyle,
 ): Plan {
   const layout = new Layout(type, extensions);
-  return { layout, members: layout.fields.map((field) => memberOf(type, field, writers, omitZeros)) };
+  return { layout, members: layout.fields.map((field) => memberOf(type, field, writers, style)) };
 }
 
 /**
@@ -59,8 +59,8 @@ export class ObjectWriter implements MessageWriter {
   readonly #compile: () => Plan;
   #plan: Plan | undefined;
 
-  constructor(type: DescMessage, extensions: readonly DescExtension[], writers: MessageWriters, omitZeros: boolean) {
-    this.#compile = () => planOf(type, extensions, writers, omitZeros);
+  constructor(type: DescMessage, extensions: readonly DescExtension[], writers: MessageWriters, style: JsonStyle) {
+    this.#compile = () => planOf(type, extensions, writers, style);
   }
 
   write(r: WireReader, out: TextWriter, end: number): void {
@@ -110,8 +110,9 @@ export class ObjectWriter implements MessageWriter {
   }
 }
 
-function memberOf(type: DescMessage, field: FieldDescriptor, writers: MessageWriters, omitZeros: boolean): Member {
-  const name = `,${JSON.stringify(field.jsonName)}:`;
+function memberOf(type: DescMessage, field: FieldDescriptor, writers: MessageWriters, style: JsonStyle): Member {
+  const { omitZeros } = style;
+  const name = `,${JSON.stringify(writtenName(field, style))}:`;
   const absent = omitZeros ? undefined : zeroOfField(field);
   const write = fieldWriter(field, writers);
   return {

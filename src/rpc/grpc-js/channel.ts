@@ -1,12 +1,25 @@
 /**
  * The channel over @grpc/grpc-js: one connection of that library, verified each time it is READY.
  */
-import { connectivityState, credentials, Channel as GrpcJsChannel } from "@grpc/grpc-js";
+import {
+  type ChannelCredentials,
+  connectivityState,
+  credentials,
+  experimental,
+  Channel as GrpcJsChannel,
+} from "@grpc/grpc-js";
 import { formatAddress, formatGrpcTarget, type GrpcTarget } from "../../address/address.js";
 import type { CallListener, CallStart, Channel, OutgoingCall, Verify } from "../channel.js";
 import { IndexedList } from "../open-calls.js";
 import { channelClosed, closedDuringCall, unreachable } from "../status.js";
-import { type ChannelOptions, DEFAULT_MAX_BODY, MAX_RECONNECT_MS, MAX_WAITING, RECONNECT_MS } from "../transport.js";
+import {
+  type ChannelOptions,
+  type ClientTls,
+  DEFAULT_MAX_BODY,
+  MAX_RECONNECT_MS,
+  MAX_WAITING,
+  RECONNECT_MS,
+} from "../transport.js";
 import { GrpcCall } from "./call.js";
 
 /**
@@ -51,8 +64,8 @@ export class GrpcChannel implements Channel {
   ) {
     const named = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
     const where = "path" in target || ip === undefined ? named : formatAddress({ host: ip, port: target.port });
-    const { ca = null, cert = null, key = null } = tls ?? {};
-    const secured = tls === undefined ? credentials.createInsecure() : credentials.createSsl(ca, key, cert);
+    const secured = tls === undefined ? credentials.createInsecure() : secureBy(tls);
+    const servername = tls?.servername ?? (where === named || "path" in target ? undefined : target.host);
     this.#channel = new GrpcJsChannel(where, secured, {
       "grpc.max_receive_message_length": maxBody,
       "grpc.keepalive_time_ms": KEEPALIVE_MS,
@@ -66,7 +79,8 @@ export class GrpcChannel implements Channel {
       "grpc.enable_channelz": 0,
       // The certificate must be for the name, even when the connection goes to a given IP address.
       ...(where === named ? {} : { "grpc.default_authority": named }),
-      ...(where === named || "path" in target ? {} : { "grpc.ssl_target_name_override": target.host }),
+      ...(servername === undefined ? {} : { "grpc.ssl_target_name_override": servername }),
+      ...(ip === undefined ? {} : { "grpc.enable_http_proxy": 0 }),
     });
     this.#verify = verify;
     if (verify === undefined) this.#channel.getConnectivityState(true);
@@ -150,4 +164,31 @@ export class GrpcChannel implements Channel {
     for (const call of this.#open) call.fail(closedDuringCall());
     this.#channel.close();
   }
+}
+
+/**
+ * Credentials whose certificates may change: grpc-js reads the properties of the two updates for
+ * each connection. Undefined is as in tls.createSecureContext, although the types do not say so.
+ */
+function secureBy(tls: ClientTls): ChannelCredentials {
+  const ca = {
+    get caCertificate() {
+      return tls.ca as Buffer;
+    },
+  };
+  const identity = {
+    get certificate() {
+      return tls.cert as Buffer;
+    },
+    get privateKey() {
+      return tls.key as Buffer;
+    },
+  };
+  const provider: experimental.CertificateProvider = {
+    addCaCertificateListener: (listener) => listener(ca),
+    removeCaCertificateListener() {},
+    addIdentityCertificateListener: (listener) => listener(identity),
+    removeIdentityCertificateListener() {},
+  };
+  return experimental.createCertificateProviderChannelCredentials(provider, provider);
 }

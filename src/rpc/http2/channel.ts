@@ -13,7 +13,7 @@
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { formatAddress, type GrpcTarget } from "../../address/address.js";
-import { type Certificates, validityOf } from "../../config/certificates.js";
+import { validityOf } from "../../config/certificates.js";
 import { Code } from "../../errors.js";
 import { backOff } from "../../follow.js";
 import { ErrorCode } from "../../http2/errors.js";
@@ -27,16 +27,11 @@ import { type ChannelCalls, ClientCall } from "./client-call.js";
 import { ClientConnection, type ConnectionOwner } from "./client-connection.js";
 import { checkMetadata, requestHeaders } from "./headers.js";
 
-interface Http2ChannelOptions extends Omit<ChannelOptions, "tls"> {
+interface Http2ChannelOptions extends ChannelOptions {
   /** Maximum bytes of a response's headers, and of its trailers. */
   readonly maxHeaders?: number | undefined;
   /** The memory budget of this process. Default: a budget for this channel only. */
   readonly budget?: MemoryBudget | undefined;
-  /**
-   * If set, the channel speaks TLS. If it contains a client certificate, TLS is mutual.
-   * `servername` is the name in the server's certificate, if that is not the host.
-   */
-  readonly tls?: (Certificates & { readonly servername?: string }) | undefined;
 }
 
 const DEFAULT_MAX_HEADERS = 16 * 2 ** 10;

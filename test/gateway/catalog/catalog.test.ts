@@ -4,11 +4,13 @@
 
 import t, { type Test } from "tap";
 import { Catalog } from "../../../gateway/catalog/catalog.js";
+import type { KnownInstance } from "../../../gateway/catalog/instances.js";
 import { type Guard, SYSTEM } from "../../../src/access/guard.js";
 import { loadConfig } from "../../../src/config/config.js";
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Instance, Joined, RegistryService, WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { createLog } from "../../../src/log.js";
 import { Dispatcher } from "../../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../../src/rpc/in-process/channel.js";
@@ -23,6 +25,8 @@ interface Scene {
   readonly errors: string[];
   /** Addresses whose channels are open. */
   readonly open: string[];
+  /** The names of the credentials with which channels to `greeter` were opened, in order. */
+  readonly credentials: (string | undefined)[];
   /** Makes the registry send news. Resolves when the catalog has received it. */
   say(news: { joined?: Instance[]; left?: Instance[]; complete?: boolean }): Promise<void>;
   /** Breaks the watch. Resolves when the catalog watches again. */
@@ -83,8 +87,10 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
   };
   const dispatcher = new Dispatcher({ services: [registry], guard: nobody, limits: config, log });
   const open: string[] = [];
-  const connect = (address: string): InProcessChannel => {
+  const credentials: Scene["credentials"] = [];
+  const connect = (address: string, to: Pick<KnownInstance, "service" | "options">): InProcessChannel => {
     if (address === options.refuse) throw new Error("no such address");
+    if (to.service === "greeter") credentials.push(to.options.credential?.name);
     open.push(address);
     const channel = new InProcessChannel(dispatcher);
     const close = channel.close.bind(channel);
@@ -112,6 +118,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
     catalog,
     errors,
     open,
+    credentials,
     async say({ joined = [], left = [], complete = true }) {
       // A marker service at the end of the news shows when all of it was received.
       const marker = instance("marker", String(said++), { addresses: ["marker:1"] });
@@ -162,6 +169,18 @@ t.test("an instance that moves is called at its new address", async (t) => {
   await it.say({ joined: [instance("greeter", "1")] });
   await it.say({ joined: [instance("greeter", "1", { addresses: ["elsewhere:1"] })] });
   t.same(channelsOf(it), ["elsewhere:1"]);
+});
+
+t.test("an instance whose options change gets another channel, and the one before is closed", async (t) => {
+  const it = scene(t);
+  const joined = Joined.CONFIGURATION;
+  for (const name of ["first", "first", "second"]) {
+    const options = ServiceOptions.fromPartial({ credential: { name } });
+    await it.say({ joined: [instance("greeter", "one", { joined, options })] });
+  }
+  await it.say({ joined: [instance("greeter", "one", { joined })] });
+  t.same(it.credentials, ["first", "second", undefined]);
+  t.same(channelsOf(it), ["greeter-one:1"]);
 });
 
 t.test("an instance without an address is in this process", async (t) => {

@@ -3,6 +3,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema, file_google_protobuf_any } from "@bufbuild/protobuf/wkt";
 import t from "tap";
+import { WebSocket } from "ws";
 import { Code, StatusError } from "../../../src/errors.js";
 import { Any } from "../../../src/gen/google/protobuf/any.js";
 import type { Status } from "../../../src/rpc/channel.js";
@@ -13,6 +14,7 @@ import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { deferred } from "../../support/deferred.js";
 import { inTime, until } from "../../support/until.js";
 import { ask, deploy, login, post } from "../deployment.js";
+import { send as mcp } from "./mcp/client.js";
 
 const method = (name: string, serverStreaming = false) => ({
   name,
@@ -236,3 +238,36 @@ t.test("google.rpc and google.protobuf are built in", async (t) => {
   const text = { "@type": "type.googleapis.com/google.protobuf.StringValue", value: "a" };
   t.same(await call("blind/vault/echo", text), { status: 200, text: JSON.stringify(text) });
 });
+
+t.test(
+  "bytes of an unknown type pass in both directions, however a service without reflection is called",
+  async (t) => {
+    const text = JSON.stringify(NONE);
+    const send = async (path: string, headers: Record<string, string>, body = text) => {
+      const response = await fetch(`${base}/${path}`, { method: "POST", headers, body });
+      return { status: response.status, text: await response.text() };
+    };
+    const json = { "Content-Type": "application/json" };
+    t.same(await send("blind/vault/twice", json), { status: 200, text: `${text}\n${text}\n` });
+    const events = await send("blind/vault/twice", { ...json, Accept: "text/event-stream" });
+    t.equal(events.text.split(`data: ${text}\n`).length, 3, events.text);
+    t.match(JSON.parse((await send("blind/vault/fail", json)).text), { Code: 409, Details: [NONE] });
+
+    const own = { "Portico-Service": "blind" };
+    const connect = { ...own, ...json, "Connect-Protocol-Version": "1" };
+    t.same(await send("vault.Vault/Echo", connect), { status: 200, text });
+    const frame = `\0\0\0\0${String.fromCharCode(text.length)}${text}`;
+    const web = await send("vault.Vault/Echo", { ...own, "Content-Type": "application/grpc-web+json" }, frame);
+    t.ok(web.text.includes(text), web.text);
+    const { body } = await mcp(deployment.handler, "tools/call", { name: "blind.Echo", arguments: NONE });
+    t.same(body.result.structuredContent, NONE);
+
+    const socket = new WebSocket(`${base.replace("http", "ws")}/blind/vault/twice`);
+    const received: string[] = [];
+    socket.on("message", (data) => received.push(String(data)));
+    socket.on("open", () => socket.send(text));
+    await until(() => received.length === 2);
+    t.same(received, [text, text]);
+    socket.close();
+  },
+);

@@ -3,6 +3,7 @@
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
+import type { JsonStyle } from "../../../src/json/types.js";
 import { compile } from "../../services/registry/compile.js";
 
 const CONTRACT = `syntax = "proto3";
@@ -65,8 +66,8 @@ message HttpBody {
 const types = readDescriptors(compile(t.testdir(), { "shop.proto": CONTRACT, "google/api/httpbody.proto": HTTP_BODY }));
 const endpoints = endpointsOf("shop", types, ["shop.v2.Shop", "shop.v2.Returns"]);
 
-function documentOf(shown: readonly Endpoint[] = endpoints, omitZeros = false) {
-  return JSON.parse(openApi({ service: "shop", endpoints: shown, types, server: "/", omitZeros }));
+function documentOf(shown: readonly Endpoint[] = endpoints, style: JsonStyle = {}) {
+  return JSON.parse(openApi({ service: "shop", endpoints: shown, types, style, server: "/" }));
 }
 
 const document = documentOf();
@@ -150,7 +151,7 @@ t.test("requests and responses have schemas of their own", async (t) => {
   t.equal(output.properties.name.type, "string");
   t.match(output.properties.amount, { type: "string", format: "int64" });
   t.same(input.not.anyOf[0].required, ["card", "cash"]);
-  const omitting = documentOf(endpoints, true).components.schemas["shop.v2.Order-output"];
+  const omitting = documentOf(endpoints, { omitZeros: true }).components.schemas["shop.v2.Order-output"];
   t.equal(omitting.required, undefined, "where zeros are left out");
 });
 

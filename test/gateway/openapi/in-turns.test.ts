@@ -46,7 +46,7 @@ const routes = {
 } as unknown as Routes;
 
 function slow(target: Target): Target {
-  const { endpoint, types } = target;
+  const { endpoint, types, style } = target;
   let isParsed = false;
   const method = (): Target["endpoint"]["method"] => {
     for (const began = performance.now(); !isParsed && performance.now() - began < PARSING_MS; );
@@ -54,7 +54,7 @@ function slow(target: Target): Target {
     return endpoint.method;
   };
   const late = Object.defineProperty({ ...endpoint }, "method", { get: method });
-  return { ...target, types, endpoint: late } as Target;
+  return { ...target, types, style, endpoint: late } as Target;
 }
 
 const all = Array.from({ length: SERVICES }, (_, index) => routes.targetsOf(`library-${index + 1}`) ?? []).flat();
@@ -107,7 +107,7 @@ t.test("a search of an agent", async (t) => {
   let found: object = {};
   const viewer = { caller: undefined, namespace: "default" };
   const turns = await turnsOf(async () => {
-    found = await search("greets", viewer, { catalog: { routes }, guard, config: {} });
+    found = await search("greets", viewer, { catalog: { routes }, guard });
   });
   t.match(found, { endpoints: [{ description: "Greets a name." }] });
   t.ok(turns >= SERVICES, `${turns} turns`);
@@ -117,7 +117,7 @@ t.test("the list of an agent's tools", async (t) => {
   let listed = "";
   const viewer = { caller: undefined, namespace: "default" };
   const turns = await turnsOf(async () => {
-    listed = await listedTools(viewer, { catalog: { routes }, guard, config: {} });
+    listed = await listedTools(viewer, { catalog: { routes }, guard });
   });
   t.match(listed, `"name":"library-${SERVICES}.Call"`);
   t.ok(turns >= SERVICES, `${turns} turns`);

@@ -171,16 +171,6 @@ t.test(
 
 const ANONYMOUS = { headers: new RequestHeaders(), rawHeaders: [] as string[] } as unknown as GatewayRequest;
 
-t.test("a document says what responses leave out if they omit zeros", async (t) => {
-  const required = async (omitZeros: boolean) => {
-    const documents = new ServedDocuments({ ...deployment, omitZeros });
-    const { body } = (await documents.reply("/openapi/registry.json", ANONYMOUS))!;
-    return JSON.parse(String(body)).components.schemas["portico.registry.v1.ListResponse-output"].required;
-  };
-  t.same(await required(false), ["services"]);
-  t.equal(await required(true), undefined);
-});
-
 t.test(
   "the gateway's address is the configured one, or else the address from which the document was read",
   async (t) => {

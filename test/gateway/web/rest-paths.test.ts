@@ -2,7 +2,7 @@
 // these paths.
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
-import { endpointDocument } from "../../../gateway/web/explore/document.js";
+import { endpointDocument, type Field, type Message } from "../../../gateway/web/explore/document.js";
 import {
   boundCall,
   canFill,
@@ -12,6 +12,7 @@ import {
   restKey,
   restPathsOf,
 } from "../../../gateway/web/explore/rest.js";
+import { withoutSecrets } from "../../../gateway/web/explore/secrets.js";
 import { snippetsFor } from "../../../gateway/web/explore/snippets.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
 import { buildAnnotated } from "../../support/descriptors.js";
@@ -145,4 +146,32 @@ t.test("code for a call at a path is curl and fetch", async (t) => {
     patch.browser,
     'method: "PATCH",\n  headers: {\n    "Content-Type": "application/json",\n  },\n  body: JSON.stringify(',
   );
+});
+
+t.test("requests may have either name of a field, whichever the document has", async (t) => {
+  for (const protoNames of [false, true]) {
+    const options = { service: "library", endpoints, types, style: { protoNames }, server: "/" };
+    const document = JSON.parse(openApi(options));
+    const message = endpointDocument(document, "/v1/library/Get")?.request;
+    const path = restPathsOf(document, "Library.Get").find((one) => restKey(one) === "GET /lib/{name=shelves/*}")!;
+    for (const [size, id] of [
+      ["pageSize", "byId"],
+      ["page_size", "by_id"],
+    ] as const) {
+      const text = JSON.stringify({ name: "shelves/1", [size]: 2, [id]: { a: { title: "b" } } });
+      const { request } = boundCall(path, text, message);
+      t.equal(
+        request && readable(request).path,
+        `/lib/shelves/1?${[`${id}[a].title=b`, `${size}=2`].sort().join("&")}`,
+      );
+    }
+  }
+});
+
+t.test("a secret is hidden under either name", async (t) => {
+  const secret = { name: "api_key", secret: true } as Field;
+  for (const name of ["api_key", "apiKey"]) {
+    const message = { fields: [{ ...secret, name }] } as unknown as Message;
+    t.same(withoutSecrets(message, { apiKey: "a", api_key: "b" }), { apiKey: "***", api_key: "***" });
+  }
 });

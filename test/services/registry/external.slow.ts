@@ -16,9 +16,11 @@ import {
   type WatchRequest,
   type WatchResponse,
 } from "../../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { unary } from "../../../src/rpc/client.js";
 import { GrpcChannel } from "../../../src/rpc/grpc-js/channel.js";
 import { ownersInMemory } from "../../support/name-owners.js";
+import { until } from "../../support/until.js";
 import { compile } from "./compile.js";
 import { openMesh } from "./mesh.js";
 
@@ -67,7 +69,8 @@ function followEvery(t: Test, refresh: number, ...services: ExternalService[]) {
     channels.push(channel);
     return channel;
   };
-  const external = new ExternalServices({ directory, connect, refresh, log });
+  const secretFiles = ({ credential }: ServiceOptions) => (credential === undefined ? [] : [credential.name]);
+  const external = new ExternalServices({ directory, connect, secretFiles, refresh, log });
   external.set(services);
   const closing = new AbortController();
   const watch = directory.watch(closing.signal, never());
@@ -192,6 +195,18 @@ for (const [way, write] of [
     t.same(endpoints("greeter"), ["greeter:Greeter.Part", "greeter:Greeter.Greet"]);
   });
 }
+
+t.test("a contract is read again at once when a file changes that is needed to read it", async (t) => {
+  const { port } = await start(t, 0, first);
+  const path = join(t.testdir({ token: "before" }), "token");
+  const withFile = { ...options, credential: { name: path, header: "" } };
+  const service = { name: "greeter", targets: [target(port)], descriptors: undefined, options: withFile };
+  const { next, directory, channels } = followEvery(t, 3_600_000, service);
+  while (directory.services.size === 0) await next();
+  t.equal(channels.length, 1);
+  writeFileSync(path, "after");
+  await until(() => channels.length === 2, { within: 2_000 });
+});
 
 t.test("many services are followed without a warning by Node", async (t) => {
   const warnings: Error[] = [];

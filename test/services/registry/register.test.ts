@@ -6,6 +6,7 @@ import type { Metadata } from "../../../src/call/metadata.js";
 import { Code } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { type Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
+import { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { ownersInMemory } from "../../support/name-owners.js";
@@ -173,6 +174,23 @@ for (const kind of ["inProcess", "grpc"] as const) {
     t.equal(await next(), "-greeter/one complete");
   });
 }
+
+t.test("an enrolled instance has no options, so gateways show it no credential", async (t) => {
+  const closing = new AbortController();
+  const watched = stream(mesh.inProcess, RegistryService.watch, { metadata: mesh.gateway, signal: closing.signal });
+  watched.send({ confirmed: 0n });
+  watched.end();
+  const responses = watched.responses[Symbol.asyncIterator]();
+  await responses.next();
+  const options = ServiceOptions.fromPartial({ credential: { name: "token" }, tls: { ca: "ca.pem" }, identity: true });
+  const held = await hold(mesh.connect(), await mesh.enrol("greeter"), greeter({ options, weight: 5 }));
+  const { value } = await responses.next();
+  const joined = value.joined.map(({ service, options, weight }: Instance) => ({ service, options, weight }));
+  t.same(joined, [{ service: "greeter", options: undefined, weight: 0 }]);
+  held.cancel();
+  t.match((await responses.next()).value, { left: [{ service: "greeter" }] });
+  closing.abort();
+});
 
 t.test("an instance whose connection breaks is deregistered", async (t) => {
   const next = await watch(t);
