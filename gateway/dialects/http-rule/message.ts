@@ -188,7 +188,7 @@ function queryParameters({ target }: GatewayRequestHead, { input, style }: Targe
 }
 
 /** A field of the message with that name has precedence. */
-function isSystemParameter(name: string, { fields }: DescMessage): boolean {
+export function isSystemParameter(name: string, { fields }: DescMessage): boolean {
   return SYSTEM_PARAMETERS.has(name) && !fields.some((field) => isNamed(field, name));
 }
 

@@ -17,7 +17,14 @@ import { type ResponseEncoder, UNBUFFERED } from "../../json/json.js";
 import { EMPTY_OBJECT, isPlain, joined } from "../../json/message.js";
 import { ResponseStream, type StreamFormat } from "../../json/streams/response-stream.js";
 import { oneResponse } from "../../json/streams/upload.js";
-import { type BoundRoute, bodyTypeOf, pathParameters, responseEncoderOf, withPath } from "../message.js";
+import {
+  type BoundRoute,
+  bodyTypeOf,
+  isSystemParameter,
+  pathParameters,
+  responseEncoderOf,
+  withPath,
+} from "../message.js";
 import { maskFieldOf, maskOf } from "./field-mask.js";
 import { emptyFieldOf, inJsonForm, isUrlEncodedForm, type Parameter, unbound } from "./parameters.js";
 import { addHeaders, failureLine } from "./responses.js";
@@ -66,7 +73,9 @@ const NOTHING = new Uint8Array(0);
 
 function parametersOf({ target: requested }: GatewayRequestHead, { input }: Target, binding: Binding): Parameter[] {
   const query = queryOf(requested);
-  return query === "" ? [] : inJsonForm(input, unbound(parseQuery(query), binding));
+  if (query === "") return [];
+  const given = parseQuery(query).filter(([name]) => !isSystemParameter(name, input));
+  return inJsonForm(input, unbound(given, binding));
 }
 
 function formParameters({ input }: Target, body: Uint8Array, binding: Binding): Parameter[] {
