@@ -27,6 +27,7 @@ export const list = {
       return { items: accounts, nextPageToken };
     }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
+  services: async (signal?: AbortSignal) => (await call("registry/Services/List", {}, signal)).services,
   audit: async (before: string, signal?: AbortSignal) =>
     (await call("auth/Audit/List", { before, limit: 100 }, signal)).records,
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),

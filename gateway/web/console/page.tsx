@@ -14,6 +14,7 @@ import { NamespacesPage } from "./namespaces.js";
 import { OverviewPage } from "./overview.js";
 import type { ConsoleProps } from "./page-frame.js";
 import { RulesPage } from "./rules.js";
+import { ServicesPage } from "./services.js";
 import { UsagePage } from "./usage.js";
 
 interface Page {
@@ -33,6 +34,7 @@ const PAGES: readonly Page[] = [
   { segment: "rules", title: "Rules", page: RulesPage, isFor: isAdmin },
   { segment: "accounts", title: "Accounts", page: AccountsPage, isFor: isAdmin },
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
+  { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },
   { segment: "usage", title: "Usage", page: UsagePage, isFor: isAdmin },
   { segment: "audit", title: "Audit trail", page: AuditPage, isFor: isAdmin },
 ];

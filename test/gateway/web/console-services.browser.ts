@@ -1,0 +1,60 @@
+// A gRPC server that knows nothing of Portico: added by its address, changed, and removed.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import t from "tap";
+import { checkClean, screenshot } from "./browser.js";
+import { visitConsole } from "./console-browser.js";
+
+const descriptors = join(t.testdir({}), "greeter.binpb");
+execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
+const greeter = spawn(process.execPath, ["examples/external-greeter/server.js", "127.0.0.1:0", descriptors]);
+t.teardown(() => greeter.kill());
+const [line] = await once(greeter.stdout, "data");
+const address = `127.0.0.1:${/:(\d+)\s*$/.exec(String(line))![1]}`;
+
+t.test("services", { timeout: 60_000 }, async (t) => {
+  const { page, watched, origin, signIn } = await visitConsole(t, "/console/services");
+  const dialog = page.getByRole("dialog");
+  const rest = async () => fetch(`${origin}/greeter/greet?firstName=Ada`);
+  await signIn();
+  await page.getByRole("heading", { name: "No service was added" }).waitFor();
+
+  await t.test("an address is looked up before the service is added", async (t) => {
+    await page.getByRole("button", { name: "Add service" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("Greeter");
+    await dialog.getByRole("textbox", { name: "Addresses" }).fill(address);
+    await dialog.getByRole("button", { name: "Look it up" }).click();
+    await dialog.getByRole("alert").getByText("name").waitFor();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("greeter");
+    await dialog.getByRole("button", { name: "Look it up" }).click();
+    await dialog.getByText("Found 1 endpoint").waitFor();
+    await dialog.getByText("/v1/greeter/Greeter/Greet").waitFor();
+    await screenshot(page, "console-service-found");
+    t.equal((await rest()).status, 404, "it is not added yet");
+    await dialog.getByRole("button", { name: "Add service" }).click();
+    await page.getByRole("rowheader", { name: "greeter" }).waitFor();
+    await page.getByText("Served").waitFor();
+    t.match(await (await rest()).json(), { greeting: "Greetings Ada" });
+    await screenshot(page, "console-services");
+  });
+
+  await t.test("its options are changed, and seen in the table", async () => {
+    await page.getByRole("button", { name: "Change greeter" }).click();
+    await dialog.getByText("Options").click();
+    await dialog.getByLabel("Names of fields").selectOption("PROTO");
+    await dialog.getByRole("button", { name: "Look it up" }).click();
+    await dialog.getByRole("button", { name: "Change service" }).click();
+    await page.getByText("jsonNames: PROTO").waitFor();
+  });
+
+  await t.test("a removed service is not found any more", async (t) => {
+    await page.getByRole("button", { name: "Remove greeter" }).click();
+    await dialog.getByRole("textbox").fill("greeter");
+    await dialog.getByRole("button", { name: "Remove service" }).click();
+    await page.getByRole("heading", { name: "No service was added" }).waitFor();
+    t.equal((await rest()).status, 404);
+  });
+
+  checkClean(t, watched);
+});
