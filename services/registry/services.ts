@@ -3,7 +3,7 @@
  * join without an enrolment, in the authority's log.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type GrpcTarget } from "../../src/address/address.js";
+import type { GrpcTarget } from "../../src/address/address.js";
 import { formatServiceTarget, type ServiceTarget } from "../../src/address/srv.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { builtInOverlapOf } from "../../src/contract/built-in-routes.js";
