@@ -101,7 +101,8 @@ async function buildAnew(llhttp) {
 
 /**
  * V8 stores a program with two bytes for each character if it has any character beyond Latin-1.
- * esbuild leaves such characters only in comments and regular expressions; the latter must be ASCII.
+ * esbuild leaves such characters only in comments and regular expressions. A regular expression
+ * must be ASCII.
  */
 function toAscii(file) {
   const text = readFileSync(file, "utf8");

@@ -64,7 +64,7 @@ export interface KnownInstance {
   readonly metadata: readonly string[];
   /** What an administrator has set for the service. */
   readonly options: ServiceOptions;
-  /** Its share of the service's calls, which counts against those of the others. */
+  /** Its share of the service's calls, relative to the shares of the others. */
   readonly weight: number;
   readonly reflected: boolean;
   /** Text in front of the paths of its bindings. */

@@ -29,7 +29,7 @@ export interface ExternalService {
 /** A gRPC server of a service, or a name for several. */
 export interface ExternalTarget {
   readonly target: ServiceTarget;
-  /** Its share of the calls, which counts against those of the other targets. */
+  /** Its share of the calls, relative to the shares of the other targets. */
   readonly weight: number;
 }
 
@@ -55,8 +55,8 @@ export function parseExternalServices(value: unknown, folder: string): ExternalS
 /**
  * `{"name": "greeter", "target": "127.0.0.1:9000", "descriptors": "greeter.binpb", "identity":
  * true, "metadata": ["x-tenant"], "bindings": {"prefix": "/api"}}`. `target` may be a list, whose
- * elements may have a weight: `{"address": "127.0.0.1:9000", "weight": 5}`. All other members are
- * those of SERVICE_OPTIONS.
+ * elements may have a weight: `{"address": "127.0.0.1:9000", "weight": 5}`. All other members
+ * are the keys of SERVICE_OPTIONS.
  * @param folder that paths in the entry are relative to
  * @throws {Error} with a message for the author of the entry
  */

@@ -18,7 +18,10 @@ import { boolean, bytes, duration, integer, oneOf, type Parse, type Values } fro
 
 /** One option. */
 export interface ServiceOption {
-  /** What the value is called in the help, such as `name`; undefined for an option that is on or off. */
+  /**
+   * What the value is called in the help, such as `name`; undefined for an option that is on or
+   * off.
+   */
   readonly value: string | undefined;
   readonly meaning: string;
   /** Whether it may be given several times, and is a list in the file. */
@@ -49,7 +52,10 @@ const STATUS = /^(\d{1,10})(?:-(\d{1,10}))?=([2-5]\d\d)$/;
 const MAX_STATUSES = 64;
 const MAX_CODE = 2 ** 31 - 1;
 
-/** All options. For `callTime` the flag is `--call-time`, and the member of the entry in the file is `callTime`. */
+/**
+ * All options. For `callTime` the flag is `--call-time`, and the member of the entry in the file is
+ * `callTime`.
+ */
 export const SERVICE_OPTIONS = {
   identity: flag("identity", "tell it the account and the namespace of each caller"),
   assertion: flag("assertion", "send it the signed assertion of each caller; over TLS or loopback only"),
@@ -58,7 +64,7 @@ export const SERVICE_OPTIONS = {
     meaning: "let a header pass between callers and it; again for more",
     list: true,
     set: (options, texts) => {
-      if (!isMetadataNames(texts)) throw new SyntaxError(METADATA_NAMES);
+      if (!isMetadataNames(texts)) throw new SyntaxError(METADATA_NAMES.replace("metadata ", ""));
       options.metadata = [...texts];
     },
     get: ({ metadata }) => metadata,

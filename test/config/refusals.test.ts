@@ -83,7 +83,7 @@ const files: [why: string, text: string, message: RegExp][] = [
   ].map((metadata): (typeof files)[number] => [
     `metadata ${JSON.stringify(metadata)}`,
     JSON.stringify({ services: [{ name: "a", target: "h:1", metadata }] }),
-    /services\[0\] .*: metadata must be a list of at most 64 names in lower case, such as \["x-tenant"\]/,
+    /services\[0\] .*: metadata must be a list/,
   ]),
   [
     "descriptors not a path",

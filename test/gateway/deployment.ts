@@ -142,6 +142,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     guard: lateGuard,
     external: options.external ?? [],
     owners: authority.grpcNames,
+    serviceLog: authority.serviceLog,
     connect: (target) => new Http2Channel(target),
     log,
   });

@@ -10,6 +10,6 @@ const unused = () => {
 };
 
 export const helloworld = createService(parts, {
-  descriptors: descriptorsOf("helloworld"),
+  descriptors: descriptorsOf(),
   environment: { service: "helloworld", log: pino({ level: "silent" }), store: sharedStore(unused), clients: unused },
 });

@@ -169,7 +169,8 @@ for (const row of cases) {
   const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], names = [], also } = row;
   t.test(title, async (t) => {
     const endpoint = { service, method: {} } as Target["endpoint"];
-    const target = { endpoint, identity, metadata: new PassedMetadata(names) } as Target;
+    const sendsAssertion = identity === "context";
+    const target = { endpoint, identity, sendsAssertion, metadata: new PassedMetadata(names) } as Target;
     const admission = { endpoint, caller, namespace: "default" };
     const request = { headers: readHeaders(headers), rawHeaders: headers, remoteAddress: "192.0.2.7" };
     const admitted = { request, state: { requestId: "r" }, target, credentials: { token } } as AdmittedRequest;

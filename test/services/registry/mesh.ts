@@ -12,6 +12,7 @@ import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address/address.js";
 import type { Metadata } from "../../../src/call/metadata.js";
 import { loadConfig } from "../../../src/config/config.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
@@ -84,7 +85,9 @@ export async function openMesh(
     log,
     ...options,
   });
-  const services = [authority.service, registry.service, helloworld];
+  // With the descriptors of all built-in files, the instances would not fit into one message.
+  const small = { ...helloworld, descriptors: descriptorsOf("helloworld") };
+  const services = [authority.service, registry.service, small];
   const dispatcher = new Dispatcher({ services, guard, limits, log });
   const inProcess = new InProcessChannel(dispatcher);
   const opened = new OpenGuard({ channel: inProcess, admission: SYSTEM, log });

@@ -130,6 +130,7 @@ t.test("a watcher that leaves is not waited for", async (t) => {
   const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
   const gone = new AbortController();
   const silent = (async function* (): AsyncGenerator<WatchRequest> {
+    yield { confirmed: 0n };
     await once(gone.signal, "abort");
   })();
   const watch = directory.watch(gone.signal, silent);

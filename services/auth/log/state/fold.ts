@@ -260,8 +260,8 @@ function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
 }
 
 /**
- * Replaces the key of a configured service when it begins to get caller assertions, and when it gets
- * them no longer: its key was shown, and must not verify what another service of the name gets.
+ * Replaces the key of a configured service when it begins to get caller assertions, and when this
+ * ends. Its key was shown, and must not verify what another service of the name gets.
  */
 function assertionSet(
   state: State,
