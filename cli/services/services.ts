@@ -15,7 +15,6 @@ import { CompletedOption, type NamedItems, namesOf, withSuggestion } from "../co
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { completionOf } from "../roles/commands.js";
-import { addToFile, removeFromFile } from "../roles/configured-services.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
@@ -110,6 +109,7 @@ async function addInFile(
   flags: Flags,
 ): Promise<void> {
   const { config = "", descriptors, dryRun } = flags;
+  const { addToFile } = await import("../roles/configured-services.js");
   await addToFile(
     { name, targets: targets.map(parseTarget), descriptors, members: fileMembers(flags) },
     { file: config, dryRun: dryRun === true },
@@ -192,8 +192,10 @@ export const removeService = gatewayCommand<[name: string, flags: CommonFlags]>(
   options: [configFlag("take it out of this configuration file instead, without a login")],
   async run({ io, client, output }, name, { config }) {
     let done = "Service removed";
-    if (config !== undefined) done += ` from ${removeFromFile(config, name)}`;
-    else {
+    if (config !== undefined) {
+      const { removeFromFile } = await import("../roles/configured-services.js");
+      done += ` from ${removeFromFile(config, name)}`;
+    } else {
       await client.token();
       await withSuggestion(client.ask("registry/Services/Delete", { name }), name, client, listings);
     }
@@ -233,6 +235,7 @@ export const importServices = gatewayCommand<[flags: CommonFlags]>({
     const services = readServices(file);
     if (services.length === 0) throw new CommandError(`${file} has no services`);
     const failed: string[] = [];
+    const { removeFromFile } = await import("../roles/configured-services.js");
     for (const service of services) {
       const { name } = service;
       try {
