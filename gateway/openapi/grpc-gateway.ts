@@ -19,7 +19,7 @@ export const GRPC_GATEWAY_SCHEMAS: Readonly<Record<string, JsonSchema>> = {
         items: { type: "object", required: ["@type"], properties: { "@type": { type: "string" } } },
       },
     },
-    required: ["code", "message", "details"],
+    required: ["code", "message"],
   },
 };
 

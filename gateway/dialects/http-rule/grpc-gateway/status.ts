@@ -16,7 +16,10 @@ import type { Failure } from "../../../http/errors.js";
  * The message is the service's own, because clients compare it. Only the message of UNKNOWN is
  * replaced: servers write uncaught exceptions into it, which were not written for callers.
  */
-export function writeStatus({ code, message, original, details }: Failure, { any }: Target): string {
+export function writeStatus({ code, message, original, details }: Failure, { any, style }: Target): string {
   const text = JSON.stringify(code === Code.UNKNOWN ? message : original);
-  return `{"code":${code},"message":${text},"details":[${details.map((detail) => writeDetail(any, detail)).join()}]}`;
+  const status = `{"code":${code},"message":${text}`;
+  // grpc-gateway writes the status by the options of all messages.
+  if (details.length === 0 && style.omitZeros) return `${status}}`;
+  return `${status},"details":[${details.map((detail) => writeDetail(any, detail)).join()}]}`;
 }
