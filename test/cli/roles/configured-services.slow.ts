@@ -32,7 +32,7 @@ function save(text: string): void {
 }
 
 t.test("an added service joins, even if the file did not exist at the start", async (t) => {
-  const added = await command(["services", "add", "greeter", target, "--descriptors", descriptors], {
+  const added = await command(["services", "add", "greeter", target, "--descriptors", descriptors, "--config", file], {
     env: { PORTICO_DATA: data },
   });
   t.equal(added.exit, 0);
