@@ -105,15 +105,18 @@ export class Dispatcher {
     return this.#methods.values();
   }
 
-  /** Maximum bytes of a message of a call from another process. */
-  maxRequestOf(path: string, metadata: Metadata): number {
+  /**
+   * Maximum bytes of a message of a call from another process.
+   * @param usual the maximum of the server, which a configured service may exceed
+   */
+  maxRequestOf(path: string, metadata: Metadata, usual = this.maxMessage): number {
     const served = this.#methods.get(path);
-    if (served !== undefined) return Math.min(served.endpoint?.maxRequest ?? this.maxMessage, this.maxMessage);
+    if (served !== undefined) return Math.min(served.endpoint?.maxRequest ?? this.maxMessage, usual);
     try {
-      return this.forward?.(path, metadata)?.maxMessage ?? this.maxMessage;
+      return this.forward?.(path, metadata)?.maxMessage ?? usual;
     } catch {
       // `open` reports the error.
-      return this.maxMessage;
+      return usual;
     }
   }
 

@@ -105,7 +105,7 @@ export class ServerStream extends MessageStream implements CallResponder, Unfini
     if (encoding !== "identity" && accepts(fields, encoding)) this.encoding = encoding as MessageEncoding;
     const { arrived, dispatcher, peerAddress } = this.connection;
     const metadata = metadataOf(fields);
-    this.reader.maxMessage = dispatcher.maxRequestOf(path, metadata);
+    this.reader.maxMessage = dispatcher.maxRequestOf(path, metadata, this.reader.maxMessage);
     const deadlineMonotonicMs = timeout === undefined ? undefined : arrived + Math.ceil(timeout);
     this.#endpoint = dispatcher.open({ path, metadata, deadlineMonotonicMs }, peerAddress, this, arrived);
     if (this.#gone) this.#endpoint.onCancel();
