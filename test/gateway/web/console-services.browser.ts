@@ -42,7 +42,7 @@ t.test("services", { timeout: 60_000 }, async (t) => {
 
   await t.test("its options are changed, and seen in the table", async () => {
     await page.getByRole("button", { name: "Change greeter" }).click();
-    await dialog.getByText("Options").click();
+    await dialog.locator("summary").click();
     await dialog.getByLabel("Names of fields").selectOption("PROTO");
     await dialog.getByRole("button", { name: "Look it up" }).click();
     await dialog.getByRole("button", { name: "Change service" }).click();
