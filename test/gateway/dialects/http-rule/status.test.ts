@@ -1,4 +1,4 @@
-// The JSON of an error for clients of grpc-gateway: gateway/dialects/http-rule/grpc-gateway/status.ts
+// The JSON of an error for clients of grpc-gateway (gateway/dialects/http-rule/grpc-gateway).
 import t from "tap";
 import type { Target } from "../../../../gateway/catalog/target.js";
 import { writeStatus } from "../../../../gateway/dialects/http-rule/grpc-gateway/status.js";
