@@ -3,7 +3,12 @@
  * configuration file: the table SERVICE_OPTIONS. Errors name the field of the message.
  */
 import { formatServiceTarget, parseServiceTarget } from "../../src/address/srv.js";
-import { checkAssertion, type ExternalService, type ExternalTarget } from "../../src/config/configured-services.js";
+import {
+  checkAssertion,
+  type ExternalService,
+  type ExternalTarget,
+  MAX_WEIGHT,
+} from "../../src/config/configured-services.js";
 import { checkServiceOptions, noServiceOptions, SERVICE_OPTIONS } from "../../src/config/service-options.js";
 import { invalidArgument } from "../../src/errors.js";
 import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
@@ -13,7 +18,6 @@ import { grpcServicesOf } from "./contract.js";
 
 /** The maximum number of targets of a service in the log. */
 const MAX_TARGETS = 100;
-const MAX_WEIGHT = 1_000;
 /** The maximum size of descriptors in the log, in bytes. */
 const MAX_DESCRIPTORS = 1024 ** 2;
 

@@ -102,7 +102,7 @@ export class ConfiguredServices {
     const hidden = this.#file.map(({ name }) => name).filter((name) => this.isHidden(name));
     const services = hidden.join(", ");
     if (services !== "" && services !== this.#reported)
-      this.#log.warn({ services }, "the log has services of these names: those of the configuration file are not used");
+      this.#log.warn({ services }, "the log has services of these names, so the configuration file's are not used");
     this.#reported = services;
   }
 }

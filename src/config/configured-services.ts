@@ -34,7 +34,7 @@ export interface ExternalTarget {
 }
 
 /** The maximum weight of a target. */
-const MAX_WEIGHT = 1_000;
+export const MAX_WEIGHT = 1_000;
 
 /**
  * @param folder that paths in the file are relative to

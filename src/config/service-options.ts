@@ -71,7 +71,7 @@ export const SERVICE_OPTIONS = {
   },
   prefix: text(
     "path",
-    "put a path before those of its google.api.http annotations, such as /api",
+    "put a path before the paths of its google.api.http annotations, such as /api",
     (value) => {
       if (BINDING_PREFIX.test(value)) return value;
       throw new SyntaxError("must be a path such as /api: it begins with / and does not end with it");

@@ -137,7 +137,7 @@ function State({ listing: { error, problems, reachable } }: { readonly listing: 
   return (
     <details>
       <summary>
-        Served, but for {problems.length} {problems.length === 1 ? "problem" : "problems"}
+        Served, with {problems.length} {problems.length === 1 ? "problem" : "problems"}
       </summary>
       <ul class="plain-list">
         {problems.map((problem) => (

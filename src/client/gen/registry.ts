@@ -191,7 +191,7 @@ export interface ServiceOptions {
   readonly statusMetadata: string;
   /** Whether callers see the message and the details of the code UNKNOWN. */
   readonly showUnknown: boolean;
-  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace those of the contract; empty for none. */
+  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace the rules of the contract; empty for none. */
   readonly httpRules: string;
   /** Whether gateways send the signed caller assertion. */
   readonly assertion: boolean;
@@ -233,7 +233,7 @@ export interface ServiceOptionsInput {
   readonly statusMetadata?: string | undefined;
   /** Whether callers see the message and the details of the code UNKNOWN. */
   readonly showUnknown?: boolean | undefined;
-  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace those of the contract; empty for none. */
+  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace the rules of the contract; empty for none. */
   readonly httpRules?: string | undefined;
   /** Whether gateways send the signed caller assertion. */
   readonly assertion?: boolean | undefined;
@@ -259,7 +259,7 @@ export interface StatusRangeInput {
 export interface Target {
   /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address: string;
-  /** Its share of the calls: those of the targets count against each other. At most 1,000; 0 counts as 1. */
+  /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   readonly weight: number;
 }
 
@@ -267,7 +267,7 @@ export interface Target {
 export interface TargetInput {
   /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address?: string | undefined;
-  /** Its share of the calls: those of the targets count against each other. At most 1,000; 0 counts as 1. */
+  /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   readonly weight?: number | string | undefined;
 }
 

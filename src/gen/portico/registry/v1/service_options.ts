@@ -69,7 +69,7 @@ export interface ServiceOptions {
   statusMetadata: string;
   /** Whether callers see the message and the details of the code UNKNOWN. */
   showUnknown: boolean;
-  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace those of the contract; empty for none. */
+  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace the rules of the contract; empty for none. */
   httpRules: string;
   /** Whether gateways send the signed caller assertion. */
   assertion: boolean;

@@ -36,7 +36,7 @@ export interface ConfiguredService {
 export interface Target {
   /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   address: string;
-  /** Its share of the calls: those of the targets count against each other. At most 1,000; 0 counts as 1. */
+  /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   weight: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
