@@ -10,7 +10,7 @@ import { type Endpoint, endpointsOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { SELF_GOVERNED } from "../../src/contract/names.js";
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
-import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
+import { JsonNames, RestStyle, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import type { MessageCodec } from "../../src/json/codec.js";
 import { type CodecOptions, type CodecType, compileCodecs } from "../../src/json/compile.js";
 import type { JsonStyle } from "../../src/json/types.js";
@@ -169,8 +169,8 @@ export class Contracts {
   hold({ service, descriptors, grpcServices, reflected, options }: Announced): CatalogContract {
     const style = SELF_GOVERNED.has(service) ? CANONICAL : styleOf(options, this.#options);
     const maxMessage = options?.maxMessage ? Math.min(options.maxMessage, MAX_JSON_MESSAGE) : this.#options.maxMessage;
-    const { omitZeros, protoNames, ignoreUnknown } = style;
-    const schemaHash = [hashOf(descriptors), omitZeros, protoNames, ignoreUnknown, maxMessage].join(" ");
+    const { omitZeros, nullUnset, protoNames, ignoreUnknown } = style;
+    const schemaHash = [hashOf(descriptors), omitZeros, nullUnset, protoNames, ignoreUnknown, maxMessage].join(" ");
     const hash = [service, schemaHash, ...grpcServices].join(" ");
     let contract = this.#contracts.get(hash);
     if (contract === undefined) {
@@ -201,12 +201,14 @@ export class Contracts {
 }
 
 /** The style of the authority and the registry, whatever is set. */
-const CANONICAL: JsonStyle = { omitZeros: false, protoNames: false, ignoreUnknown: false };
+const CANONICAL: JsonStyle = { omitZeros: false, nullUnset: false, protoNames: false, ignoreUnknown: false };
 
-function styleOf(options: ServiceOptions | undefined, { omitZeros = false }: ContractsOptions): JsonStyle {
+function styleOf(options: ServiceOptions | undefined, defaults: ContractsOptions): JsonStyle {
+  const omitZeros = (defaults.omitZeros || options?.omitZeros) ?? false;
   if (options === undefined) return { ...CANONICAL, omitZeros };
   return {
-    omitZeros: omitZeros || options.omitZeros,
+    omitZeros,
+    nullUnset: !omitZeros && options.rest === RestStyle.GRPC_GATEWAY,
     protoNames: options.jsonNames === JsonNames.PROTO,
     ignoreUnknown: options.ignoreUnknown,
   };

@@ -12,6 +12,12 @@ export interface JsonStyle {
    * default of proto3 JSON is to omit them.
    */
   readonly omitZeros?: boolean | undefined;
+  /**
+   * Whether a field with presence that is not set is written as null, except members of a oneof,
+   * `optional` fields of proto3 and extensions. protojson of Go does so with EmitUnpopulated, which
+   * grpc-gateway sets.
+   */
+  readonly nullUnset?: boolean | undefined;
   /** Whether fields are written with their names in the .proto file, instead of `json_name`. */
   readonly protoNames?: boolean | undefined;
   /**
@@ -71,6 +77,16 @@ export const LIST_TAG = tagOf(6, LENGTH);
 /** Whether a field has no presence: JSON always has it, and its zero is never on the wire. */
 export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT
+}
+
+/**
+ * Whether a response has null for a field that is not set.
+ * @see JsonStyle.nullUnset
+ */
+export function isNullWhenUnset(field: DescField | DescExtension, { nullUnset }: JsonStyle): boolean {
+  if (!nullUnset || field.kind === "extension" || field.oneof !== undefined || isRequired(field)) return false;
+  if (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field)) return false;
+  return !field.proto.proto3Optional;
 }
 
 /** The names by which JSON may name the fields of a message, for an error about another name. */

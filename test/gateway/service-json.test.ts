@@ -11,7 +11,7 @@ import { writeTypescript } from "../../cli/client/typescript.js";
 import { Contracts } from "../../gateway/catalog/contracts.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
-import { JsonNames, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
+import { JsonNames, RestStyle, type ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import { serveGrpc } from "../../src/rpc/grpc-js/server.js";
 import type { Service } from "../../src/rpc/service.js";
 import { dispatcherOf, LIMITS, listen } from "../rpc/serve.js";
@@ -218,6 +218,19 @@ t.test("the authority and the registry have no options", async (t) => {
     t.match(styleOf(service), { omitZeros: false, protoNames: false, ignoreUnknown: false }, service);
   }
   t.match(styleOf("shop"), { omitZeros: true, protoNames: true, ignoreUnknown: true });
+});
+
+t.test("a service of grpc-gateway's clients writes null for what is not set, unless zeros are left out", async (t) => {
+  const [descriptors, grpcServices] = [Buffer.from(library.descriptors), ["library.Library"]];
+  const contracts = new Contracts({});
+  for (const [omitZeros, rest, nullUnset] of [
+    [false, RestStyle.GRPC_GATEWAY, true],
+    [true, RestStyle.GRPC_GATEWAY, false],
+    [false, RestStyle.REST_STYLE_UNSPECIFIED, false],
+  ] as const) {
+    const options = { ...noServiceOptions(), omitZeros, rest };
+    t.match(contracts.hold({ service: "shop", descriptors, grpcServices, options }).schema.style, { nullUnset });
+  }
 });
 
 t.test("a server that is found to have another contract keeps the service's options", async (t) => {

@@ -120,3 +120,20 @@ t.test("unknown query parameters", async (t) => {
 function inLine(text: string): string {
   return text.slice(0, 100).replaceAll(/[\u2028\u2029]/g, "?");
 }
+
+const withNulls = compileCodecs(types, { nullUnset: true, protoNames: true });
+
+t.test("a field with presence that is not set is null, as EmitUnpopulated of protojson writes it", async (t) => {
+  const written = (name: string, wire: Buffer = Buffer.alloc(0)) => withNulls(typeOf(name)).write(wire);
+  const implicit = JSON.parse(written("Implicit"));
+  t.equal(implicit.nested, null, "a message");
+  t.equal(implicit.int32, 0, "a field without presence");
+  t.equal(written("Optional"), '{"last_color":"COLOR_NONE"}', "no field that is `optional` in proto3");
+  t.same(JSON.parse(written("legacy.Legacy")), {
+    ...{ number: null, text: null, shade: null, shades: [], packed_shades: [], by_name: {} },
+    ...{ group: null, groups: [], numbers: [] },
+  });
+  const given = written("Implicit", Buffer.from(withNulls(typeOf("Implicit")).read(Buffer.from('{"nested":{}}'))));
+  t.equal(JSON.parse(given).nested.nested, null, "a message that is set is written");
+  t.throws(() => written("legacy.Needs"), /lacks the required field/);
+});

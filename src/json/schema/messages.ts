@@ -21,7 +21,15 @@ import { commentOf } from "../../contract/comments.js";
 import { isSecret } from "../../contract/secrets.js";
 import type { Steps } from "../../overload/pace.js";
 import { takesNull } from "../read/field.js";
-import { extensionsByType, isImplicit, isRequired, type JsonStyle, wrapped, writtenName } from "../types.js";
+import {
+  extensionsByType,
+  isImplicit,
+  isNullWhenUnset,
+  isRequired,
+  type JsonStyle,
+  wrapped,
+  writtenName,
+} from "../types.js";
 import { type Direction, type JsonSchema, mapKeySchema, scalarSchema, wellKnownSchema } from "./scalars.js";
 
 type Field = DescField | DescExtension;
@@ -136,7 +144,7 @@ export class Schemas {
     for (const field of fields) {
       const name = this.nameOf(field);
       properties.push([name, this.#property(field, direction)]);
-      if (isRequired(field) || (!input && !this.style.omitZeros && isAlwaysWritten(field))) required.push(name);
+      if (isRequired(field) || (!input && this.#isAlwaysWritten(field))) required.push(name);
       yield;
     }
     const nameOf = (field: DescField) => this.nameOf(field);
@@ -160,7 +168,8 @@ export class Schemas {
 
   #property(field: Field, direction: Direction): JsonSchema {
     const schema = this.field(field, direction);
-    const given = direction === "input" && !isRequired(field) ? nullable(schema, field) : schema;
+    const mayBeNull = direction === "input" ? !isRequired(field) : isNullWhenUnset(field, this.style);
+    const given = mayBeNull ? nullable(schema, field) : schema;
     return {
       ...given,
       ...presence(field),
@@ -168,6 +177,15 @@ export class Schemas {
       ...described(commentOf(field, fileOf(field))),
       ...deprecation(field),
     };
+  }
+
+  /**
+   * Whether a field is in every response. Fields without presence are, unless zeros are omitted.
+   */
+  #isAlwaysWritten(field: Field): boolean {
+    if (isNullWhenUnset(field, this.style)) return true;
+    if (this.style.omitZeros || field.kind === "extension") return false;
+    return field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field);
   }
 
   /** The name of a field. Requests may have its other name too. */
@@ -199,11 +217,6 @@ function nullable(schema: JsonSchema, field: Field): JsonSchema {
   if (takesNull(field)) return schema;
   if (typeof schema.type === "string") return { ...schema, type: [schema.type, "null"] };
   return { anyOf: [schema, { type: "null" }] };
-}
-
-/** Whether a field is in every response. Fields without presence are, unless zeros are omitted. */
-function isAlwaysWritten(field: Field): boolean {
-  return field.kind === "field" && (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field));
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Buffer } from "node:buffer";
 import type { DescExtension, DescMessage } from "@bufbuild/protobuf";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, Literal } from "../bytes.js";
-import { isImplicit, isRequired, type JsonStyle, writtenName } from "../types.js";
+import { isImplicit, isNullWhenUnset, isRequired, type JsonStyle, writtenName } from "../types.js";
 import {
   emptyTest,
   type FieldWriter,
@@ -27,7 +27,7 @@ interface Member {
   /** The writer of a list, a map or a message. Undefined for a field that is one value. */
   readonly write: FieldWriter | undefined;
   readonly writeValue: ValueWriter | undefined;
-  /** `,"name":0`, for a field that is written even when it is absent. */
+  /** `,"name":0` or `,"name":null`, for a field that is written even when it is absent. */
   readonly absent: Literal | undefined;
   /** Set if zeros are omitted: whether the value on the wire is the zero of the field's type. */
   readonly isZero: ((r: WireReader, first: number, last: number) => boolean) | undefined;
@@ -113,7 +113,7 @@ export class ObjectWriter implements MessageWriter {
 function memberOf(type: DescMessage, field: FieldDescriptor, writers: MessageWriters, style: JsonStyle): Member {
   const { omitZeros } = style;
   const name = `,${JSON.stringify(writtenName(field, style))}:`;
-  const absent = omitZeros ? undefined : zeroOfField(field);
+  const absent = isNullWhenUnset(field, style) ? "null" : omitZeros ? undefined : zeroOfField(field);
   const write = fieldWriter(field, writers);
   return {
     name: new Literal(name),

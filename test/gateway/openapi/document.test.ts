@@ -153,6 +153,10 @@ t.test("requests and responses have schemas of their own", async (t) => {
   t.same(input.not.anyOf[0].required, ["card", "cash"]);
   const omitting = documentOf(endpoints, { omitZeros: true }).components.schemas["shop.v2.Order-output"];
   t.equal(omitting.required, undefined, "where zeros are left out");
+  const withNulls = documentOf(endpoints, { nullUnset: true }).components.schemas["shop.v2.Order-output"];
+  t.match(withNulls.properties.next, { anyOf: [{}, { type: "null" }] }, "where what is not set is null");
+  t.ok(withNulls.required.includes("next"));
+  t.notOk(withNulls.required.includes("gift"), "an optional field");
 });
 
 t.test("a GET has the fields that a query can carry as parameters", async (t) => {
