@@ -178,19 +178,11 @@ async function ask(port: number, { method = "GET", path, headers = {}, body }: C
 function linesOf(body: string): unknown[] {
   return body.split("\n").map((line) => {
     try {
-      return withoutNulls(JSON.parse(line.replace(/"uuid":\s*"[^"]{20,}"/g, '"uuid":"…"')));
+      return JSON.parse(line.replace(/"uuid":\s*"[^"]{20,}"/g, '"uuid":"…"'));
     } catch {
       return line;
     }
   });
-}
-
-/** grpc-gateway writes null for a message that is not set, and Portico leaves it out. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== "object" || value === null) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
 }
 
 /** An error whose message may be any text. */
