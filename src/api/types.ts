@@ -108,6 +108,11 @@ export interface Account {
 
 export interface ListAuditResponse {
   readonly records: readonly AuditRecord[];
+  /**
+   * The value of `before` that gives the next records; 0 where the trail ends. A request looks through 10,000 records at most, so
+   * there may be few records, or none, although more follow.
+   */
+  readonly nextBefore: string;
 }
 
 export interface AuditRecord {
@@ -284,6 +289,11 @@ export interface KeyUsage {
 export interface ListServicesResponse {
   /** By name. If the log and the file of the authority both name a service, the one of the log. */
   readonly services: readonly ServiceListing[];
+  /**
+   * Instances with an enrolment that tried to register in the last ten minutes and were refused, as the authority that responds
+   * knows them; at most 100.
+   */
+  readonly rejected: readonly RejectedInstance[];
 }
 
 /** A service as it is listed. */
@@ -398,6 +408,15 @@ export interface StatusRange {
 
 /** Where a service was named. */
 export type ServiceSource = "SERVICE_SOURCE_UNSPECIFIED" | "LOG" | "FILE";
+
+/** An instance that the registry refused. */
+export interface RejectedInstance {
+  readonly service: string;
+  readonly id: string;
+  /** Why, and what to do. */
+  readonly error: string;
+  readonly time: Timestamp;
+}
 
 export interface PutServiceResponse {
   readonly endpoints: readonly FoundEndpoint[];
@@ -598,6 +617,16 @@ export interface ListAuditRequest {
   readonly before?: number | string;
   /** 1 to 1000; 0 means 100. */
   readonly limit?: number | string;
+  /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
+  readonly filter?: string;
+  /** Only changes made by this account; empty for all. */
+  readonly actor?: string;
+  /** Only this action, such as `rule created`; empty for all. */
+  readonly action?: string;
+  /** Only records at this time or later. */
+  readonly from?: Timestamp;
+  /** Only records before this time. */
+  readonly until?: Timestamp;
 }
 
 export interface LoginRequest {

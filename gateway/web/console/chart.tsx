@@ -46,6 +46,7 @@ export function Chart({ label, kind, periods, series, show, onSelect }: ChartPro
   return (
     <figure class="chart" ref={figure}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show its values. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form. */}
       <div class="chart-area" role="group" aria-label={`${label}. Arrow keys show values.`} tabIndex={0} {...cursor.on}>
         <svg width={width} height={HEIGHT} role="img" aria-label={label}>
           <Marks cursor={cursor} x={x} step={step} />

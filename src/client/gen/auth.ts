@@ -251,10 +251,25 @@ export interface ListAuditRequest {
   readonly before?: Int64Input | undefined;
   /** 1 to 1000; 0 means 100. */
   readonly limit?: number | string | undefined;
+  /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
+  readonly filter?: string | undefined;
+  /** Only changes made by this account; empty for all. */
+  readonly actor?: string | undefined;
+  /** Only this action, such as `rule created`; empty for all. */
+  readonly action?: string | undefined;
+  /** Only records at this time or later. */
+  readonly from?: TimestampInput | undefined;
+  /** Only records before this time. */
+  readonly until?: TimestampInput | undefined;
 }
 
 export interface ListAuditResponse {
   readonly records: readonly AuditRecord[];
+  /**
+   * The value of `before` that gives the next records; 0 where the trail ends. A request looks through 10,000 records at most, so
+   * there may be few records, or none, although more follow.
+   */
+  readonly nextBefore: Int64;
 }
 
 export type ListEnrolmentsRequest = Readonly<Record<string, never>>;

@@ -2,6 +2,7 @@
  * The configured services in the log: what `Services` lists, adds, changes and removes, and what it
  * refuses. Every target is a real gRPC server.
  */
+
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -25,6 +26,7 @@ import {
 import { stream, unary } from "../../../src/rpc/client.js";
 import { openStore } from "../../../src/store/open.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { ALL_RECORDS } from "../../support/audit.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { freePort } from "../../support/ports.js";
@@ -246,7 +248,7 @@ t.test("changes are in the audit trail, with the names of what changed and no va
   const { records } = await unary(
     mesh.inProcess,
     AuditService.list,
-    { limit: 20, before: 0n },
+    { ...ALL_RECORDS, limit: 20, before: 0n },
     { metadata: mesh.admin },
   );
   const own = records.filter(({ action }) => action.startsWith("service "));
