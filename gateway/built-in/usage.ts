@@ -26,7 +26,7 @@ const LAST_REPORT_TIMEOUT_MS = 1_000;
  * The authority accepts the same number in one report.
  */
 const MAX_COUNTED = 10_000;
-/** The account of calls without a valid token. It is the scope by which rules name these callers. */
+/** The account of calls without a valid token: the scope by which rules name these callers. */
 const PUBLIC = "<public>";
 
 export interface UsageOptions {

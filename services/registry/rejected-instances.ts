@@ -1,6 +1,6 @@
 /**
- * The instances that the registry refused lately, for administrators. A refused instance tries again
- * all the time, so it is listed for as long as it is refused.
+ * The instances that the registry refused lately, for administrators. A refused instance tries
+ * again all the time, so it is listed for as long as it is refused.
  */
 import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { RejectedInstance } from "../../src/gen/portico/registry/v1/services.js";

@@ -52,15 +52,18 @@ export function Attention({ session, keys }: { readonly session: Session; readon
 
 /** Only administrators of `default` may ask for these. */
 async function serviceLines(signal: AbortSignal): Promise<Line[]> {
-  const [{ services, rejected }, { enrolments }, registered] = await Promise.all([
+  const [{ services, rejected }, { enrolments }, registered, { endpoints }] = await Promise.all([
     list.configured(signal),
     list.enrolments(signal),
     listRegistered({ signal }),
+    list.usage({ span: "604800s" }, signal),
   ]);
   const href = "/console/services";
   const running = new Set(registered.filter(({ instances }) => instances > 0).map(({ name }) => name));
   const configured = new Set(services.map(({ service }) => service.name));
-  const enrolled = [...new Set(enrolments.map(({ name }) => name))];
+  const enrolled = new Set(enrolments.map(({ name }) => name));
+  // Most installations have enrolments for services that they never start.
+  const called = [...new Set(endpoints.map(({ service }) => service))];
   return [
     ...rejected.map(({ service, id, error, time }) => ({
       ...{ id: `rejected ${service} ${id}`, href, name: service },
@@ -77,9 +80,9 @@ async function serviceLines(signal: AbortSignal): Promise<Line[]> {
         name,
         text: "has no instance that can be reached",
       })),
-    ...enrolled
-      .filter((name) => name !== "gateway" && !running.has(name) && !configured.has(name))
-      .map((name) => ({ id: `away ${name}`, href, name, text: "has an enrolment, and no instance runs" })),
+    ...called
+      .filter((name) => enrolled.has(name) && !running.has(name) && !configured.has(name))
+      .map((name) => ({ id: `away ${name}`, href, name, text: "was called in the last 7 days, and has no instance" })),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** The page of the audit trail: who changed what, newest first. The query of the address filters. */
+/** The page of the audit trail: who changed what, newest first. The address has the filter. */
 import { useState } from "preact/hooks";
 import type { AuditRecord, ListAuditRequest } from "../../../src/api/types.js";
 import { useLoad, useSubmit } from "../state/load.js";
@@ -144,7 +144,8 @@ function ExportButton({ filter, format }: { readonly filter: Filter; readonly fo
     const [type, text] = format === "csv" ? ["text/csv", toCsv(records)] : ["application/jsonl", toJsonLines(records)];
     save(new Blob([text], { type }), `audit.${format}`);
     const rest = before === "0" ? "" : "; older ones were left out";
-    announce(`Exported ${records.length.toLocaleString()} records${rest}`);
+    const count = records.length === 1 ? "1 record" : `${records.length.toLocaleString()} records`;
+    announce(`Exported ${count}${rest}`);
   });
   return (
     <>

@@ -70,33 +70,10 @@ export function UsagePage() {
     const timer = setInterval(() => document.hidden || usage.reload(), REFRESH_MS);
     return () => clearInterval(timer);
   }, [usage.reload, start]);
-  const times = start === "" ? SPANS : [["", "The time below"] as const, ...SPANS];
-  const only = { service: "", endpoint: "", account: "", key: "" };
   return (
     <>
       <PageHead title="Usage" lead="Calls over HTTP in this namespace. New calls appear within about ten seconds." />
-      <div class="filters">
-        <SelectField
-          label="Time"
-          options={times}
-          value={start === "" ? span : ""}
-          onInput={(chosen) => chosen !== "" && choose({ span: chosen, start: "" })}
-        />
-        <SelectField
-          label="Service"
-          options={services}
-          value={service}
-          onInput={(chosen) => choose({ ...only, service: chosen })}
-        />
-      </div>
-      {(start || endpoint || account || key) && (
-        <p class="chosen">
-          {start && <Chosen onRemove={() => choose({ start: "", span: "" })}>{rangeOf(start, span)}</Chosen>}
-          {endpoint && <Chosen onRemove={() => choose({ endpoint: "" })}>Endpoint {endpoint}</Chosen>}
-          {account && <Chosen onRemove={() => choose(only)}>Account {account}</Chosen>}
-          {key && <Chosen onRemove={() => choose(only)}>Key {key}</Chosen>}
-        </p>
-      )}
+      <Filters {...{ of, choose, span, services }} />
       <Loaded loading={usage} what="the numbers">
         {(value) =>
           value.periods.every(({ calls }) => calls.total === "0") ? (
@@ -112,6 +89,43 @@ export function UsagePage() {
           )
         }
       </Loaded>
+    </>
+  );
+}
+
+interface FiltersProps extends ReturnType<typeof useChoices> {
+  readonly span: string;
+  readonly services: readonly [value: string, title: string][];
+}
+
+function Filters({ of, choose, span, services }: FiltersProps) {
+  const [start, endpoint, account, key] = [of("start"), of("endpoint"), of("account"), of("key")];
+  const times = start === "" ? SPANS : [["", "The time below"] as const, ...SPANS];
+  const only = { service: "", endpoint: "", account: "", key: "" };
+  return (
+    <>
+      <div class="filters">
+        <SelectField
+          label="Time"
+          options={times}
+          value={start === "" ? span : ""}
+          onInput={(chosen) => chosen !== "" && choose({ span: chosen, start: "" })}
+        />
+        <SelectField
+          label="Service"
+          options={services}
+          value={of("service")}
+          onInput={(chosen) => choose({ ...only, service: chosen })}
+        />
+      </div>
+      {(start || endpoint || account || key) && (
+        <p class="chosen">
+          {start && <Chosen onRemove={() => choose({ start: "", span: "" })}>{rangeOf(start, span)}</Chosen>}
+          {endpoint && <Chosen onRemove={() => choose({ endpoint: "" })}>Endpoint {endpoint}</Chosen>}
+          {account && <Chosen onRemove={() => choose(only)}>Account {account}</Chosen>}
+          {key && <Chosen onRemove={() => choose(only)}>Key {key}</Chosen>}
+        </p>
+      )}
     </>
   );
 }

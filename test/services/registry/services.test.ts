@@ -15,7 +15,7 @@ import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
-import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import { type Instance, RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import type { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import {
   type ConfiguredService,
@@ -33,7 +33,7 @@ import { freePort } from "../../support/ports.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
 import { compile } from "./compile.js";
-import { declaring } from "./instances.js";
+import { declaring, greeter } from "./instances.js";
 import { openMesh } from "./mesh.js";
 
 type Mesh = Awaited<ReturnType<typeof openMesh>>;
@@ -431,4 +431,26 @@ t.test("a contract that Portico cannot serve is refused, and nothing is added", 
     message: /portico\.shop\.Shop/,
   });
   t.same(await client(mesh).list(), []);
+});
+
+t.test("instances that were rejected are listed until they register", async (t) => {
+  const mesh = await openMesh(t);
+  const listed = async () => {
+    const { rejected } = await unary(mesh.inProcess, ServicesService.list, {}, { metadata: mesh.admin });
+    return rejected.map(({ service, id, error }) => [service, id, error]);
+  };
+  const register = async (metadata: Metadata, instance: Instance) => {
+    const call = stream(mesh.inProcess, RegistryService.register, { metadata });
+    call.send({ instance });
+    await call.responses[Symbol.asyncIterator]().next();
+    t.teardown(() => call.cancel());
+  };
+  const enrolment = await mesh.enrol("greeter");
+  const good = greeter({ id: "one" });
+  await t.rejects(register(enrolment, { ...good, service: "other" }), { code: Code.PERMISSION_DENIED });
+  t.same(await listed(), [], "who may not register the service is not remembered");
+  await t.rejects(register(enrolment, { ...good, descriptors: Buffer.from("x") }), { code: Code.INVALID_ARGUMENT });
+  t.match(await listed(), [["greeter", "one", /descriptors/]]);
+  await register(enrolment, good);
+  t.same(await listed(), []);
 });
