@@ -1,15 +1,16 @@
 /**
- * Counts calls by namespace and endpoint, and reports the counts to the authority every ten
- * seconds.
+ * Counts calls by namespace and endpoint, and by caller, and reports the counts to the authority
+ * every ten seconds.
  *
  * A report that does not reach the authority is sent again unchanged with the same sequence number,
  * so that it counts only once. Calls in the meantime are counted for the report after it. So there
  * are never more than two reports in memory.
  */
 import { randomUUID } from "node:crypto";
+import type { Caller } from "../../src/call/caller.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
-import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
-import { type Tally, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
+import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../src/contract/names.js";
+import { type Tallies, type Tally, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
 import type { Logger } from "../../src/log.js";
 import { BOUNDS, boundOf } from "../../src/metrics.js";
 import type { Channel } from "../../src/rpc/channel.js";
@@ -21,10 +22,12 @@ const REPORT_TIMEOUT_MS = 5_000;
 /** Maximum duration of the last report, when the gateway stops. */
 const LAST_REPORT_TIMEOUT_MS = 1_000;
 /**
- * Maximum endpoints that are counted at a time, in all namespaces together. The authority accepts
- * the same number in one report.
+ * Maximum endpoints, and maximum callers, that are counted at a time, in all namespaces together.
+ * The authority accepts the same number in one report.
  */
-const MAX_ENDPOINTS = 10_000;
+const MAX_COUNTED = 10_000;
+/** The account of calls without a valid token: the scope by which rules name these callers. */
+const PUBLIC = "<public>";
 
 export interface UsageOptions {
   /** The channel to the authority. */
@@ -36,25 +39,47 @@ export interface UsageOptions {
   readonly intervalMs?: number | undefined;
 }
 
-interface EndpointCounts {
-  readonly service: string;
-  /** The name without the service, `Helloworld.Call`. */
-  readonly endpoint: string;
+/** The calls of one endpoint or one caller since the last report. */
+interface CallCounts extends Pick<Tally, "service" | "endpoint" | "account" | "key"> {
   clientErrors: number;
   serverErrors: number;
   readonly byTime: number[];
+  /** For each of COUNTED_STATUSES. */
+  readonly byStatus: number[];
 }
+
+interface EndpointCounts extends CallCounts {
+  /** Whether its calls are counted by caller too. */
+  readonly isByCaller: boolean;
+}
+
+interface NamespaceCounts {
+  /** By canonical name. */
+  readonly endpoints: Map<string, EndpointCounts>;
+  /** By the caller as the guard knows it; undefined for calls without a valid token. */
+  readonly callers: Map<Caller | undefined, CallCounts>;
+  /** The calls of callers that are too many to be counted separately. */
+  readonly rest: CallCounts;
+}
+
+/** In the order of Tally.by_status. */
+const COUNTED_STATUSES = [400, 401, 403, 404, 429];
+/** The index in COUNTED_STATUSES by the status minus 400. */
+const INDEX_OF_STATUS = Array.from({ length: 100 }, (_, index) => {
+  const found = COUNTED_STATUSES.indexOf(400 + index);
+  return found === -1 ? undefined : found;
+});
 
 export class Usage {
   readonly #options: UsageOptions;
   readonly #reporter = randomUUID();
-  /** By namespace and canonical name. */
-  readonly #namespaces = new Map([[DEFAULT_NAMESPACE, new Map<string, EndpointCounts>()]]);
+  readonly #namespaces = new Map([[DEFAULT_NAMESPACE, createNamespaceCounts()]]);
   readonly #timer: NodeJS.Timeout;
   #endpoints = 0;
+  #callers = 0;
   #sequence = 0n;
   /** The report that the authority has not acknowledged yet. */
-  #unsent: Tally[] = [];
+  #unsent: Tallies = NO_CALLS;
   #sending: Promise<void> | undefined;
   #failing = false;
 
@@ -74,14 +99,15 @@ export class Usage {
     requested: string | undefined,
     status: number,
     seconds: number,
+    caller: Caller | undefined,
   ) {
-    const endpoints =
-      this.#namespaces.get(namespace ?? requested ?? DEFAULT_NAMESPACE) ?? this.#addNamespace(namespace);
-    const counted = endpoints?.get(endpoint.name) ?? this.#add(endpoints, endpoint);
+    const counts = this.#namespaces.get(namespace ?? requested ?? DEFAULT_NAMESPACE) ?? this.#addNamespace(namespace);
+    if (counts === undefined) return;
+    const bound = boundOf(seconds);
+    const counted = counts.endpoints.get(endpoint.name) ?? this.#add(counts, endpoint);
     if (counted === undefined) return;
-    if (status >= 500) counted.serverErrors++;
-    else if (status >= 400) counted.clientErrors++;
-    counted.byTime[boundOf(seconds)]!++;
+    count(counted, status, bound);
+    if (counted.isByCaller) count(counts.callers.get(caller) ?? this.#addCaller(counts, caller), status, bound);
   }
 
   /**
@@ -102,37 +128,47 @@ export class Usage {
     if (!this.#failing) await this.report(LAST_REPORT_TIMEOUT_MS); // The counts since the report that was waiting.
   }
 
-  #addNamespace(namespace: string | undefined): Map<string, EndpointCounts> | undefined {
+  #addNamespace(namespace: string | undefined): NamespaceCounts | undefined {
     if (namespace === undefined) return undefined;
-    const endpoints = new Map<string, EndpointCounts>();
-    this.#namespaces.set(namespace, endpoints);
-    return endpoints;
+    const counts = createNamespaceCounts();
+    this.#namespaces.set(namespace, counts);
+    return counts;
   }
 
-  #add(endpoints: Map<string, EndpointCounts> | undefined, { service, name }: Endpoint): EndpointCounts | undefined {
-    if (endpoints === undefined || this.#endpoints >= MAX_ENDPOINTS) return undefined;
+  #add({ endpoints }: NamespaceCounts, { service, name }: Endpoint): EndpointCounts | undefined {
+    if (this.#endpoints >= MAX_COUNTED) return undefined;
     const endpoint = name.slice(service.length + 1);
-    const counted = { service, endpoint, clientErrors: 0, serverErrors: 0, byTime: BOUNDS.map(() => 0) };
+    const isByCaller = !SELF_GOVERNED.has(service) && service !== GATEWAY;
+    const counted = { ...createCounts({ service, endpoint }), isByCaller };
     endpoints.set(name, counted);
     this.#endpoints++;
     return counted;
   }
 
+  #addCaller({ callers, rest }: NamespaceCounts, caller: Caller | undefined): CallCounts {
+    // The rest of each namespace has a place in the report too.
+    if (this.#callers + this.#namespaces.size >= MAX_COUNTED) return rest;
+    const counted = createCounts({ account: caller?.account || PUBLIC, key: caller?.keyPrefix ?? "" });
+    callers.set(caller, counted);
+    this.#callers++;
+    return counted;
+  }
+
   async #send(timeoutMs: number): Promise<void> {
-    if (this.#unsent.length === 0) {
+    if (isEmpty(this.#unsent)) {
       this.#unsent = this.#take();
-      if (this.#unsent.length === 0) return;
+      if (isEmpty(this.#unsent)) return;
       this.#sequence += 1n;
     }
     const { channel, metadata, admission, log } = this.#options;
-    const request = { reporter: this.#reporter, sequence: this.#sequence, tallies: { tallies: this.#unsent } };
+    const request = { reporter: this.#reporter, sequence: this.#sequence, tallies: this.#unsent };
     try {
       await unary(channel, UsageService.report, request, {
         metadata,
         admission,
         deadlineMonotonicMs: performance.now() + timeoutMs,
       });
-      this.#unsent = [];
+      this.#unsent = NO_CALLS;
       this.#failing = false;
     } catch (error) {
       if (!this.#failing) log.warn({ err: error }, "the authority was not told of calls counted here; trying again");
@@ -140,29 +176,69 @@ export class Usage {
     }
   }
 
-  /** The counts since the last report. An endpoint without calls is forgotten. */
-  #take(): Tally[] {
-    const tallies: Tally[] = [];
-    for (const [namespace, endpoints] of this.#namespaces) {
-      for (const [name, counted] of endpoints) {
-        const tally = tallyOf(namespace, counted);
-        if (tally !== undefined) tallies.push(tally);
-        else if (endpoints.delete(name)) this.#endpoints--;
-      }
-      if (endpoints.size === 0 && namespace !== DEFAULT_NAMESPACE) this.#namespaces.delete(namespace);
+  /** The counts since the last report. An endpoint or a caller without calls is forgotten. */
+  #take(): Tallies {
+    const taken: Tallies = { tallies: [], callers: [] };
+    for (const [namespace, { endpoints, callers, rest }] of this.#namespaces) {
+      this.#endpoints -= take(namespace, endpoints, taken.tallies);
+      this.#callers -= take(namespace, callers, taken.callers);
+      const others = tallyOf(namespace, rest);
+      if (others !== undefined) taken.callers.push(others);
+      const isIdle = endpoints.size === 0 && callers.size === 0;
+      if (isIdle && namespace !== DEFAULT_NAMESPACE) this.#namespaces.delete(namespace);
     }
-    return tallies;
+    return taken;
   }
 }
 
+const NO_CALLS: Tallies = { tallies: [], callers: [] };
+
+function isEmpty({ tallies, callers }: Tallies): boolean {
+  return tallies.length === 0 && callers.length === 0;
+}
+
+function createNamespaceCounts(): NamespaceCounts {
+  return { endpoints: new Map(), callers: new Map(), rest: createCounts({}) };
+}
+
+function createCounts(names: Partial<Pick<Tally, "service" | "endpoint" | "account" | "key">>): CallCounts {
+  const numbers = { byTime: BOUNDS.map(() => 0), byStatus: COUNTED_STATUSES.map(() => 0) };
+  return { service: "", endpoint: "", account: "", key: "", ...names, clientErrors: 0, serverErrors: 0, ...numbers };
+}
+
+/** @param bound the index of the duration in BOUNDS */
+function count(counted: CallCounts, status: number, bound: number): void {
+  counted.byTime[bound]!++;
+  if (status < 400) return;
+  if (status >= 500) {
+    counted.serverErrors++;
+    return;
+  }
+  counted.clientErrors++;
+  const index = INDEX_OF_STATUS[status - 400];
+  if (index !== undefined) counted.byStatus[index]!++;
+}
+
+/** Moves all counts into tallies. Returns how many had no calls and were forgotten. */
+function take<Key>(namespace: string, counts: Map<Key, CallCounts>, tallies: Tally[]): number {
+  let forgotten = 0;
+  for (const [key, counted] of counts) {
+    const tally = tallyOf(namespace, counted);
+    if (tally !== undefined) tallies.push(tally);
+    else if (counts.delete(key)) forgotten++;
+  }
+  return forgotten;
+}
+
 /** Moves the counts into a tally; undefined if all counts are 0. */
-function tallyOf(namespace: string, counted: EndpointCounts): Tally | undefined {
-  const { service, endpoint, clientErrors, serverErrors, byTime } = counted;
+function tallyOf(namespace: string, counted: CallCounts): Tally | undefined {
+  const { service, endpoint, account, key, clientErrors, serverErrors, byTime, byStatus } = counted;
   if (byTime.every((calls) => calls === 0)) return undefined;
   const errors = { clientErrors: BigInt(clientErrors), serverErrors: BigInt(serverErrors) };
-  const tally = { namespace, service, endpoint, ...errors, byTime: byTime.map(BigInt) };
+  const numbers = { ...errors, byTime: byTime.map(BigInt), byStatus: byStatus.map(BigInt) };
   counted.clientErrors = 0;
   counted.serverErrors = 0;
   byTime.fill(0);
-  return tally;
+  byStatus.fill(0);
+  return { namespace, service, endpoint, account, key, ...numbers };
 }

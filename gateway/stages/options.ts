@@ -1,5 +1,6 @@
 /** The options of the stages: one object for all requests of a port. */
 import type { SigningGuard } from "../../src/call/admission.js";
+import type { Caller } from "../../src/call/caller.js";
 import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
@@ -39,6 +40,7 @@ export interface CallCounter {
   /**
    * @param namespace in which the call was admitted; undefined for a rejected call
    * @param requested the namespace that the request names
+   * @param caller undefined for a call without a valid token
    */
   record(
     endpoint: Endpoint,
@@ -46,5 +48,6 @@ export interface CallCounter {
     requested: string | undefined,
     status: number,
     seconds: number,
+    caller: Caller | undefined,
   ): void;
 }

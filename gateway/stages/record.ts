@@ -22,6 +22,7 @@ const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
  */
 const PROCESS = randomBytes(9).toString("base64url");
 let requests = 0;
+const NO_ADMISSION: Partial<Admission> = {};
 
 /** What the stages have found out about one request so far. */
 export class RequestState implements FailedRequest {
@@ -86,7 +87,10 @@ export function record(
   if (isProbe(request, target?.endpoint, status)) return;
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
-  if (target) usage?.record(target.endpoint, admission?.namespace, request.headers.namespace, status, ms / 1000);
+  if (target) {
+    const { namespace, caller } = admission ?? NO_ADMISSION;
+    usage?.record(target.endpoint, namespace, request.headers.namespace, status, ms / 1000, caller);
+  }
   if (!state.isLogged) return;
   log.info({
     requestId,

@@ -39,6 +39,7 @@ import type { ExternalOptions } from "./external-target.js";
 import type { NameOwners } from "./name-owners.js";
 import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
+import { RejectedInstances } from "./rejected-instances.js";
 import type { ServiceLog } from "./service-log.js";
 import { services } from "./services.js";
 import type { NameProblem } from "./shared-names.js";
@@ -109,6 +110,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
   const { serviceLog, secretFiles, isOwn = () => false } = options;
   const directory = new Directory({ owners, log, budget });
+  const rejected = new RejectedInstances();
   const reach = new Reach(authorities);
   const configured = new ConfiguredServices({
     serviceLog,
@@ -142,13 +144,13 @@ export function createRegistry(options: RegistryOptions): Registry {
       descriptors: descriptorsOf("portico.registry.v1"),
       parts: [
         part(RegistryService, {
-          register: (requests, context) => register(directory, requests, context),
+          register: (requests, context) => register({ directory, rejected }, requests, context),
           watch: (requests, context) => watch(directory, requests, context),
           resolve: ({ service }) => ({ addresses: addressesOf(directory.services.get(service) ?? []) }),
           list: (_request, context) => list({ directory, reach, configured }, context, visibleTo(context)),
           describe,
         }),
-        ...(serviceLog ? [services({ serviceLog, configured, directory, reach, connect, isOwn })] : []),
+        ...(serviceLog ? [services({ serviceLog, configured, directory, rejected, reach, connect, isOwn })] : []),
       ],
     },
     add: (instance) => directory.claimAndJoin(instance, { local: true }),
@@ -212,29 +214,25 @@ function watch(
 
 /** Keeps an instance registered for as long as the stream is open. */
 async function* register(
-  directory: Directory,
+  { directory, rejected }: { readonly directory: Directory; readonly rejected: RejectedInstances },
   requests: AsyncIterable<RegisterRequest>,
   context: BuiltInContext,
 ): AsyncGenerator<RegisterResponse, void, undefined> {
   const stream = requests[Symbol.asyncIterator]();
   const instance = await firstInstance(stream);
   checkEnrolment(instance, context);
-  checkReach(instance);
   let deregister: (why: StatusError) => void = () => {};
   const isDeregistered = new Promise<never>((_resolve, reject) => {
     deregister = reject;
   });
   // The rejection may come after the stream has ended.
   isDeregistered.catch(() => {});
-  const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
-  // Read in steps, except for a service of this process, which may use names that others may not.
-  const contract = context.system ? undefined : await directory.read(instance);
-  const leave = await directory.claimAndJoin(instance, {
-    local: context.system,
-    token,
-    onDeregistered: deregister,
-    contract,
+  const leave = await join(directory, instance, context, deregister).catch((error) => {
+    // Its enrolment was checked, so only a service that may register is remembered.
+    if (error instanceof StatusError) rejected.add(instance, error);
+    throw error;
   });
+  rejected.delete(instance);
   try {
     yield { problems: directory.problemsOf(instance.service).map(({ text }) => text) };
     const { done } = await Promise.race([stream.next(), isDeregistered]);
@@ -242,6 +240,20 @@ async function* register(
   } finally {
     leave();
   }
+}
+
+/** Adds an instance. The returned function removes it. */
+async function join(
+  directory: Directory,
+  instance: Instance,
+  context: BuiltInContext,
+  onDeregistered: (why: StatusError) => void,
+): Promise<() => void> {
+  checkReach(instance);
+  const token = context.system ? undefined : (context.caller as KnownCaller).sha256;
+  // Read in steps, except for a service of this process, which may use names that others may not.
+  const contract = context.system ? undefined : await directory.read(instance);
+  return directory.claimAndJoin(instance, { local: context.system, token, onDeregistered, contract });
 }
 
 async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<Instance> {

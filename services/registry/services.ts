@@ -29,6 +29,7 @@ import { instanceOf } from "./external-target.js";
 import { HttpRulesError, readHttpRules } from "./http-rules.js";
 import type { Reach } from "./reach.js";
 import type { ReflectedContract } from "./reflection-client.js";
+import type { RejectedInstances } from "./rejected-instances.js";
 import type { ServiceLog } from "./service-log.js";
 
 /** Maximum time for reading a contract, and for following a changed service, in milliseconds. */
@@ -46,6 +47,7 @@ export interface ServicesOptions {
   readonly serviceLog: ServiceLog;
   readonly configured: ConfiguredServices;
   readonly directory: Directory;
+  readonly rejected: RejectedInstances;
   readonly reach: Reach;
   readonly connect: Connect;
   /** Whether this process listens at the target. */
@@ -85,7 +87,7 @@ export function services(options: ServicesOptions): ServicePart {
 }
 
 async function list(options: ServicesOptions): Promise<ListServicesResponse> {
-  const { configured } = options;
+  const { configured, rejected } = options;
   const all = [...configured.services.values()];
   const listed: ServiceListing[] = [];
   for (let start = 0; start < all.length; start += TRIED_AT_ONCE) {
@@ -101,6 +103,7 @@ async function list(options: ServicesOptions): Promise<ListServicesResponse> {
         return length <= MAX_PROBLEMS;
       }),
     })),
+    rejected: rejected.list(),
   };
 }
 

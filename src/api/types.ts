@@ -108,6 +108,11 @@ export interface Account {
 
 export interface ListAuditResponse {
   readonly records: readonly AuditRecord[];
+  /**
+   * The value of `before` that gives the next records; 0 where the trail ends. A request looks through 10,000 records at most, so
+   * there may be few records, or none, although more follow.
+   */
+  readonly nextBefore: string;
 }
 
 export interface AuditRecord {
@@ -210,12 +215,19 @@ export interface CreateNamespaceResponse {
 }
 
 export interface ListUsageResponse {
-  /** The length of a period: a minute for a span of up to three hours, an hour for up to seven days, else a day. */
+  /**
+   * The length of a period: a minute for a span of up to three hours that began at most three hours ago, an hour for a span of up
+   * to seven days, else a day.
+   */
   readonly period: Duration;
-  /** Consecutive periods without a gap. The last one is not over yet. */
+  /** Consecutive periods without a gap. Without `start`, the last one is not over yet. */
   readonly periods: readonly UsagePeriod[];
-  /** Most called first. */
+  /** Most called first. None where the request names an account or a key. */
   readonly endpoints: readonly EndpointUsage[];
+  /** Most calls first. None where the request names a service. */
+  readonly accounts: readonly AccountUsage[];
+  /** Most calls first. None where the request names a service. */
+  readonly keys: readonly KeyUsage[];
 }
 
 /** Such as `60s`. */
@@ -237,6 +249,20 @@ export interface Calls {
   readonly medianMs: number;
   /** The 95th percentile of the duration in milliseconds, an estimate too. */
   readonly p95Ms: number;
+  /** Calls answered with a status below 400. */
+  readonly ok: string;
+  /** Of the client errors: 400. */
+  readonly badRequest: string;
+  /** 401. */
+  readonly unauthorized: string;
+  /** 403. */
+  readonly forbidden: string;
+  /** 404. */
+  readonly notFound: string;
+  /** 429. */
+  readonly tooManyRequests: string;
+  /** Any other status from 400 to 499; also the client errors that a gateway of an earlier version reported. */
+  readonly otherClientErrors: string;
 }
 
 export interface EndpointUsage {
@@ -246,9 +272,28 @@ export interface EndpointUsage {
   readonly calls: Calls;
 }
 
+export interface AccountUsage {
+  /** `<public>` for calls without a valid token; empty for the sum of accounts with too few calls to be counted separately. */
+  readonly account: string;
+  readonly calls: Calls;
+}
+
+export interface KeyUsage {
+  /** The prefix of an API key, such as `ptk_4fGh81`; empty for the sum of keys and accounts with too few calls to be counted separately. */
+  readonly key: string;
+  /** The account of the key. */
+  readonly account: string;
+  readonly calls: Calls;
+}
+
 export interface ListServicesResponse {
   /** By name. If the log and the file of the authority both name a service, the one of the log. */
   readonly services: readonly ServiceListing[];
+  /**
+   * Instances with an enrolment that tried to register in the last ten minutes and were refused, as the authority that responds
+   * knows them; at most 100.
+   */
+  readonly rejected: readonly RejectedInstance[];
 }
 
 /** A service as it is listed. */
@@ -363,6 +408,15 @@ export interface StatusRange {
 
 /** Where a service was named. */
 export type ServiceSource = "SERVICE_SOURCE_UNSPECIFIED" | "LOG" | "FILE";
+
+/** An instance that the registry refused. */
+export interface RejectedInstance {
+  readonly service: string;
+  readonly id: string;
+  /** Why, and what to do. */
+  readonly error: string;
+  readonly time: Timestamp;
+}
 
 export interface PutServiceResponse {
   readonly endpoints: readonly FoundEndpoint[];
@@ -563,6 +617,16 @@ export interface ListAuditRequest {
   readonly before?: number | string;
   /** 1 to 1000; 0 means 100. */
   readonly limit?: number | string;
+  /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
+  readonly filter?: string;
+  /** Only changes made by this account; empty for all. */
+  readonly actor?: string;
+  /** Only this action, such as `rule created`; empty for all. */
+  readonly action?: string;
+  /** Only records at this time or later. */
+  readonly from?: Timestamp;
+  /** Only records before this time. */
+  readonly until?: Timestamp;
 }
 
 export interface LoginRequest {
@@ -610,12 +674,21 @@ export interface DeleteNamespaceRequest {
 }
 
 export interface ListUsageRequest {
-  /** How far back, up to 30 days; absent means an hour. */
+  /** How long, from a minute up to 30 days; absent means an hour. */
   readonly span?: Duration;
   /** Only calls to this service, such as `helloworld`. Empty means all services except `auth` and `registry`. */
   readonly service?: string;
   /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   readonly endpoint?: string;
+  /**
+   * Only calls by this account; `<public>` for calls without a valid token. Calls are counted by account or by service, not by
+   * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
+   */
+  readonly account?: string;
+  /** Only calls with the API key of this prefix, such as `ptk_4fGh81`. */
+  readonly key?: string;
+  /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
+  readonly start?: Timestamp;
 }
 
 export interface PutServiceRequest {
@@ -712,7 +785,10 @@ export interface Endpoints {
   "auth/Namespaces/Create": { readonly request: CreateNamespaceRequest; readonly response: CreateNamespaceResponse };
   /** Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted. */
   "auth/Namespaces/Delete": { readonly request: DeleteNamespaceRequest; readonly response: Empty };
-  /** Returns the calls by period and by endpoint. Calls of the last seconds may be missing. */
+  /**
+   * Returns the calls by period, endpoint, account and API key. Calls of the last seconds may be missing. A caller that is no
+   * administrator must name its own account, and gets the calls of that account and its keys.
+   */
   "auth/Usage/List": { readonly request: ListUsageRequest; readonly response: ListUsageResponse };
   /** Lists them with their options, and where each was named. */
   "registry/Services/List": { readonly request: Empty; readonly response: ListServicesResponse };

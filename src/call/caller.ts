@@ -21,6 +21,8 @@ export interface Caller extends CallerIdentity {
   readonly resources: readonly string[];
   /** The name of the API key, if it is limited and the name is known; for messages. */
   readonly key?: string | undefined;
+  /** The first characters of the API key, such as `ptk_4fGh81`, if the key itself was sent. */
+  readonly keyPrefix?: string | undefined;
   /**
    * The name of an enrolment token. Such a caller is no account; rules treat its calls as calls
    * without a token.

@@ -8,6 +8,7 @@ import { AuditService } from "../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { isGood, type Open, open, PASSWORD, silent } from "../services/auth/open.js";
+import { ALL_RECORDS } from "../support/audit.js";
 import { CHEAP } from "../support/passwords.js";
 import { temporaryFolder } from "../support/temporary.js";
 
@@ -71,7 +72,7 @@ export function recoverContract(
         const { accounts } = await authority.call(AccountsService.list, { pageSize: 0, pageToken: "" }, token);
         t.ok(accounts.find(({ name }) => name === "admin")?.scopes.includes("admin"));
         t.ok(await isGood(authority, other), "others stay logged in");
-        const { records } = await authority.call(AuditService.list, { limit: 99, before: 0n }, token);
+        const { records } = await authority.call(AuditService.list, { ...ALL_RECORDS, limit: 99, before: 0n }, token);
         const done = records.filter(({ actor }) => actor === "portico").slice(0, trail.length);
         t.same(
           done.map(({ action }) => action),

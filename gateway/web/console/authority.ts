@@ -28,8 +28,10 @@ export const list = {
     }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
   services: async (signal?: AbortSignal) => (await call("registry/Services/List", {}, signal)).services,
-  audit: async (before: string, signal?: AbortSignal) =>
-    (await call("auth/Audit/List", { before, limit: 100 }, signal)).records,
+  /** Also the instances that the registry rejected. */
+  configured: (signal?: AbortSignal) => call("registry/Services/List", {}, signal),
+  enrolments: (signal?: AbortSignal) => call("auth/Enrolments/List", {}, signal),
+  audit: (request: Request<"auth/Audit/List">, signal?: AbortSignal) => call("auth/Audit/List", request, signal),
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),
 };
 

@@ -18,6 +18,14 @@ interface ChartProps {
   readonly periods: readonly string[];
   readonly series: readonly Series[];
   readonly show: (value: number) => string;
+  /** Called with the periods that a drag, or Shift with the arrow keys and Enter, chose. */
+  readonly onSelect?: ((range: Range) => void) | undefined;
+}
+
+/** Periods by index; both ends belong to it. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
 }
 
 const HEIGHT = 200;
@@ -28,30 +36,41 @@ const LEFT = 52;
 const TICKS = 4;
 
 /** Bars are stacked, the first series at the bottom. */
-export function Chart({ label, kind, periods, series, show }: ChartProps) {
+export function Chart({ label, kind, periods, series, show, onSelect }: ChartProps) {
   const [figure, width] = useWidth();
+  const cursor = useCursor({ count: periods.length, width, onSelect });
   const top = kind === "bars" ? niceCount(highestStack(series)) : niceAbove(Math.max(0, ...series.flatMap(known)));
   const step = (width - LEFT) / periods.length;
   const x = (index: number) => LEFT + index * step;
   const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / top);
   return (
     <figure class="chart" ref={figure}>
-      <svg width={width} height={HEIGHT} role="img" aria-label={label}>
-        {Array.from({ length: TICKS + 1 }, (_, index) => (top * index) / TICKS).map((tick) => (
-          <g key={tick} class="chart-tick">
-            <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-            <text x={LEFT - 8} y={y(tick) + 4} text-anchor="end">
-              {show(tick)}
-            </text>
-          </g>
-        ))}
-        <PeriodLabels periods={periods} x={x} width={width} />
-        {kind === "bars" ? (
-          <Bars periods={periods} series={series} x={x} y={y} step={step} show={show} />
-        ) : (
-          series.map((one) => <Line key={one.title} series={one} x={(index) => x(index) + step / 2} y={y} />)
-        )}
-      </svg>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys show its values. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form. */}
+      <div class="chart-area" role="group" aria-label={`${label}. Arrow keys show values.`} tabIndex={0} {...cursor.on}>
+        <svg width={width} height={HEIGHT} role="img" aria-label={label}>
+          <Marks cursor={cursor} x={x} step={step} />
+          {Array.from({ length: TICKS + 1 }, (_, index) => (top * index) / TICKS).map((tick) => (
+            <g key={tick} class="chart-tick">
+              <line x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text x={LEFT - 8} y={y(tick) + 4} text-anchor="end">
+                {show(tick)}
+              </text>
+            </g>
+          ))}
+          <PeriodLabels periods={periods} x={x} width={width} />
+          {kind === "bars" ? (
+            <Bars periods={periods} series={series} x={x} y={y} step={step} />
+          ) : (
+            series.map((one) => <Line key={one.title} series={one} x={(index) => x(index) + step / 2} y={y} />)
+          )}
+        </svg>
+      </div>
+      <p class="chart-values hint" role="status">
+        {cursor.at === undefined
+          ? `Point at the chart, or use the arrow keys.${onSelect === undefined ? "" : " Drag, or Shift and arrow keys then Enter, sets the time."}`
+          : valuesAt(cursor, periods, series, show)}
+      </p>
       <figcaption>
         <ul class="legend">
           {series.map(({ title, look }) => (
@@ -76,18 +95,16 @@ interface BarsProps {
   readonly x: Place;
   readonly y: Place;
   readonly step: number;
-  readonly show: (value: number) => string;
 }
 
-function Bars({ periods, series, x, y, step, show }: BarsProps) {
+function Bars({ periods, series, x, y, step }: BarsProps) {
   const gap = Math.min(2, step / 4);
   return (
     <>
       {periods.map((period, index) => {
         let below = 0;
         return (
-          <g key={period}>
-            <title>{`${period}: ${series.map(({ title, values }) => `${show(values[index] ?? 0)} ${title}`).join(", ")}`}</title>
+          <g key={`${index} ${period}`}>
             {series.map(({ title, look, values }) => {
               const value = values[index] ?? 0;
               below += value;
@@ -101,6 +118,83 @@ function Bars({ periods, series, x, y, step, show }: BarsProps) {
       })}
     </>
   );
+}
+
+interface Cursor {
+  /** The period under the pointer or chosen by keys. */
+  readonly at: number | undefined;
+  /** The other end of the periods that are being chosen. */
+  readonly anchor: number | undefined;
+}
+
+function rangeOf({ at, anchor }: Cursor): Range | undefined {
+  if (at === undefined) return undefined;
+  return { from: Math.min(at, anchor ?? at), to: Math.max(at, anchor ?? at) };
+}
+
+function valuesAt(cursor: Cursor, periods: readonly string[], series: readonly Series[], show: ChartProps["show"]) {
+  const range = rangeOf(cursor);
+  if (range === undefined) return "";
+  const { from, to } = range;
+  if (from !== to) return `${periods[from]} to ${periods[to]}`;
+  const values = series.map(({ title, values }) => [title, values[from]] as const);
+  const known = values.filter(([, value]) => value !== undefined && value !== 0);
+  const text = known.map(([title, value]) => `${show(value!)} ${title}`).join(", ");
+  return `${periods[from]}: ${text || "no calls"}`;
+}
+
+function Marks({ cursor, x, step }: { readonly cursor: Cursor; readonly x: Place; readonly step: number }) {
+  const range = rangeOf(cursor);
+  if (range === undefined) return null;
+  const width = (range.to - range.from + 1) * step;
+  return <rect class="chart-mark" x={x(range.from)} y={TOP} width={width} height={HEIGHT - TOP - BOTTOM} />;
+}
+
+const NOWHERE: Cursor = { at: undefined, anchor: undefined };
+
+/** The period at the pointer or at the keyboard's cursor, and the choice of several. */
+function useCursor({ count, width, onSelect }: { count: number; width: number; onSelect: ChartProps["onSelect"] }) {
+  const [cursor, setCursor] = useState(NOWHERE);
+  const clamp = (index: number) => Math.max(0, Math.min(count - 1, index));
+  const indexOf = ({ currentTarget, clientX }: PointerEvent) => {
+    const { left } = (currentTarget as Element).getBoundingClientRect();
+    return clamp(Math.floor((clientX - left - LEFT) / ((width - LEFT) / count)));
+  };
+  const select = (chosen: Cursor) => {
+    const range = rangeOf(chosen);
+    setCursor(NOWHERE);
+    if (range !== undefined) onSelect?.(range);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { at = count, anchor } = cursor;
+    if (event.key === "Escape") return setCursor(NOWHERE);
+    if (event.key === "Enter" && cursor.at !== undefined) return select(cursor);
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    const isChoice = event.shiftKey && onSelect !== undefined;
+    setCursor({ at: clamp(next), anchor: isChoice ? (anchor ?? clamp(at)) : undefined });
+  };
+  const on = {
+    onKeyDown,
+    onBlur: () => setCursor(NOWHERE),
+    onPointerDown: (event: PointerEvent) => {
+      const at = indexOf(event);
+      (event.currentTarget as Element).setPointerCapture(event.pointerId);
+      if (onSelect !== undefined) setCursor({ at, anchor: at });
+    },
+    onPointerMove: (event: PointerEvent) => {
+      const at = indexOf(event);
+      setCursor(({ anchor }) => ({ at, anchor }));
+    },
+    onPointerUp: () => {
+      if (cursor.anchor !== undefined && cursor.anchor !== cursor.at) select(cursor);
+      else setCursor(({ at }) => ({ at, anchor: undefined }));
+    },
+    onPointerLeave: () => setCursor((now) => (now.anchor === undefined ? NOWHERE : now)),
+    onPointerCancel: () => setCursor(NOWHERE),
+  };
+  return { ...cursor, on };
 }
 
 /** A line, with a gap where a value is undefined. */

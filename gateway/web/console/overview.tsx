@@ -10,6 +10,7 @@ import { useLoad } from "../state/load.js";
 import { Scopes } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { SetPasswordDialog } from "./accounts.js";
+import { Attention } from "./attention.js";
 import { list } from "./authority.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { daysUntil } from "./time.js";
@@ -18,13 +19,13 @@ export function OverviewPage({ session }: ConsoleProps) {
   return (
     <>
       <PageHead title="Overview" lead="Calls, keys, rules and accounts at a glance." />
-      {isAdmin(session) ? <AdminTiles /> : <OwnTiles />}
+      {isAdmin(session) ? <AdminTiles session={session} /> : <OwnTiles />}
       <You session={session} />
     </>
   );
 }
 
-function AdminTiles() {
+function AdminTiles({ session }: ConsoleProps) {
   const loading = useLoad(async (signal) => {
     const usage = list.usage({ span: "86400s", service: "" }, signal);
     const [keys, rules, accounts, { endpoints }] = await Promise.all([
@@ -42,6 +43,7 @@ function AdminTiles() {
       {({ keys, rules, accounts, calls, failed }) => (
         <>
           <GatewayNotice rules={rules} />
+          <Attention session={session} keys={keys} />
           <ul class="tiles">
             <Tile href="/console/usage" value={calls} title="calls in the last day">
               {failed > 0 ? `${failed.toLocaleString()} failed with a server error` : "None failed with a server error"}

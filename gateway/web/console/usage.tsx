@@ -1,14 +1,19 @@
 /**
- * The usage page: how often services and endpoints are called, how often calls fail, and how long
- * they take.
+ * The usage page: how often endpoints are called, by whom, with which status, and how long calls
+ * take. The query of the address has all that was chosen.
  */
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
 import { useLoad } from "../state/load.js";
+import { replaceAddress, useQuery } from "../state/router.js";
+import { Button } from "../ui/button.js";
 import { SelectField } from "../ui/field.js";
 import { EmptyState } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
+import { Tabs } from "../ui/tabs.js";
 import { list, listResources } from "./authority.js";
+import { CALL_COLUMNS, CallsByStatus, milliseconds, nameOf } from "./calls-by-status.js";
 import { Chart, ChartCard } from "./chart.js";
 import { Loaded, PageHead } from "./page-frame.js";
 
@@ -26,30 +31,119 @@ const SPANS = [
 const OWN = ["auth", "registry"].map((name) => [name, `${name} (Portico’s own)`]);
 /** How often gateways report, in milliseconds. */
 const REFRESH_MS = 10_000;
+const ADDRESS = "/console/usage";
+const PUBLIC = "<public>";
+
+/** What the query of the address may have. */
+type Choice = "span" | "start" | "service" | "endpoint" | "account" | "key" | "by";
+
+function useChoices() {
+  const query = useQuery();
+  const of = (name: Choice) => query.get(name) ?? "";
+  const choose = (changes: Partial<Record<Choice, string>>) => {
+    const next = new URLSearchParams(query);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === "") next.delete(name);
+      else next.set(name, value);
+    }
+    const text = next.toString();
+    replaceAddress(text === "" ? ADDRESS : `${ADDRESS}?${text}`);
+  };
+  return { of, choose };
+}
 
 export function UsagePage() {
-  const [span, setSpan] = useState<string>(SPANS[0][0]);
-  const [service, setService] = useState("");
-  const usage = useLoad((signal) => list.usage({ span, service }, signal), [span, service]);
+  const { of, choose } = useChoices();
+  const [start, service, endpoint, account, key] = [
+    ...[of("start"), of("service"), of("endpoint")],
+    ...[of("account"), of("key")],
+  ] as [string, string, string, string, string];
+  const span = of("span") || SPANS[0][0];
+  const request = { span, service, endpoint, account, key, ...(start !== "" && { start }) };
+  const usage = useLoad((signal) => list.usage(request, signal), [JSON.stringify(request)]);
   const { value: resources = [] } = useLoad(listResources, []);
   const names = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
   const services = [["", "All services"], ...names.map((name) => [name, name]), ...OWN] as [string, string][];
   useEffect(() => {
+    // A time with a start of its own is over, or will be.
+    if (start !== "") return;
     const timer = setInterval(() => document.hidden || usage.reload(), REFRESH_MS);
     return () => clearInterval(timer);
-  }, [usage.reload]);
+  }, [usage.reload, start]);
   return (
     <>
       <PageHead title="Usage" lead="Calls over HTTP in this namespace. New calls appear within about ten seconds." />
-      <div class="filters">
-        <SelectField label="Time" options={SPANS} value={span} onInput={setSpan} />
-        <SelectField label="Service" options={services} value={service} onInput={setService} />
-      </div>
+      <Filters {...{ of, choose, span, services }} />
       <Loaded loading={usage} what="the numbers">
-        {(value) => (value.endpoints.length === 0 ? <NoCalls /> : <Charts usage={value} />)}
+        {(value) =>
+          value.periods.every(({ calls }) => calls.total === "0") ? (
+            <NoCalls />
+          ) : (
+            <>
+              <ChartCard title="Calls">
+                <CallsByStatus usage={value} onRange={choose} />
+              </ChartCard>
+              <TimeChart usage={value} />
+              <Breakdown usage={value} by={of("by") || "endpoint"} onBy={(by) => choose({ by })} />
+            </>
+          )
+        }
       </Loaded>
     </>
   );
+}
+
+interface FiltersProps extends ReturnType<typeof useChoices> {
+  readonly span: string;
+  readonly services: readonly [value: string, title: string][];
+}
+
+function Filters({ of, choose, span, services }: FiltersProps) {
+  const [start, endpoint, account, key] = [of("start"), of("endpoint"), of("account"), of("key")];
+  const times = start === "" ? SPANS : [["", "The time below"] as const, ...SPANS];
+  const only = { service: "", endpoint: "", account: "", key: "" };
+  return (
+    <>
+      <div class="filters">
+        <SelectField
+          label="Time"
+          options={times}
+          value={start === "" ? span : ""}
+          onInput={(chosen) => chosen !== "" && choose({ span: chosen, start: "" })}
+        />
+        <SelectField
+          label="Service"
+          options={services}
+          value={of("service")}
+          onInput={(chosen) => choose({ ...only, service: chosen })}
+        />
+      </div>
+      {(start || endpoint || account || key) && (
+        <p class="chosen">
+          {start && <Chosen onRemove={() => choose({ start: "", span: "" })}>{rangeOf(start, span)}</Chosen>}
+          {endpoint && <Chosen onRemove={() => choose({ endpoint: "" })}>Endpoint {endpoint}</Chosen>}
+          {account && <Chosen onRemove={() => choose(only)}>Account {account}</Chosen>}
+          {key && <Chosen onRemove={() => choose(only)}>Key {key}</Chosen>}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Chosen({ children, onRemove }: { readonly children: ComponentChildren; readonly onRemove: () => void }) {
+  return (
+    <span>
+      {children} <Button onClick={onRemove}>Show all</Button>
+    </span>
+  );
+}
+
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+function rangeOf(start: string, span: string): string {
+  const from = new Date(start);
+  const to = new Date(from.getTime() + Number.parseInt(span, 10) * 1000);
+  return `${MOMENT.format(from)} to ${MOMENT.format(to)}`;
 }
 
 function NoCalls() {
@@ -64,54 +158,124 @@ function NoCalls() {
   );
 }
 
-function Charts({ usage }: { readonly usage: ListUsageResponse }) {
+interface Row {
+  readonly id: string;
+  readonly name: ComponentChildren;
+  /** Where the thing itself is shown. */
+  readonly opens: readonly [href: string, title: string] | undefined;
+  /** The query by which usage and refusals are filtered; undefined for the sum of others. */
+  readonly query: string | undefined;
+  readonly calls: Calls;
+}
+
+const TABS = [
+  { id: "service", title: "Services" },
+  { id: "endpoint", title: "Endpoints" },
+  { id: "account", title: "Accounts" },
+  { id: "key", title: "API keys" },
+];
+
+function Breakdown({
+  usage,
+  by,
+  onBy,
+}: {
+  readonly usage: ListUsageResponse;
+  readonly by: string;
+  readonly onBy: (by: string) => void;
+}) {
+  const rows = rowsOf(usage, by);
+  const title = TABS.find(({ id }) => id === by)?.title ?? "Endpoints";
   return (
-    <>
-      <CallsChart usage={usage} />
-      <TimeChart usage={usage} />
-      <section class="stack" aria-labelledby="endpoints">
-        <h2 id="endpoints">Endpoints</h2>
-        <Table
-          caption="Calls by endpoint, most called first"
-          columns={ENDPOINT_COLUMNS}
-          rows={usage.endpoints}
-          rowKey={({ service, endpoint }) => `${service}:${endpoint}`}
-        />
-      </section>
-      <details class="card">
-        <summary>The charts as a table</summary>
-        <Table
-          caption="Calls by time, newest first"
-          columns={PERIOD_COLUMNS}
-          rows={usage.periods
-            .map(({ start, calls }) => ({ name: nameOf(start, usage.period), calls }))
-            .filter(({ calls }) => Number(calls.total) > 0)
-            .reverse()}
-          rowKey={({ name }) => name}
-        />
-      </details>
-    </>
+    <section class="stack">
+      <Tabs label="Calls by" tabs={TABS} selected={by} onSelect={onBy}>
+        {rows.length === 0 ? (
+          <p class="hint">None. Calls are counted by service, or by account and API key, not by both.</p>
+        ) : (
+          <div class="scroll-x">
+            <Table caption={`${title}, most called first`} columns={COLUMNS} rows={rows} rowKey={({ id }) => id} />
+          </div>
+        )}
+      </Tabs>
+    </section>
   );
 }
 
-function CallsChart({ usage: { period, periods } }: { readonly usage: ListUsageResponse }) {
-  const count = (of: (calls: Calls) => number) => periods.map(({ calls }) => of(calls));
-  const sum = (field: "total" | "serverErrors") => periods.reduce((sum, { calls }) => sum + Number(calls[field]), 0);
-  return (
-    <ChartCard title="Calls">
-      <Chart
-        label={`${sum("total")} calls, of which ${sum("serverErrors")} failed. The table below has the numbers.`}
-        kind="bars"
-        periods={periods.map(({ start }) => nameOf(start, period))}
-        show={short}
-        series={[
-          { title: "answered", look: "look-good", values: count(responded) },
-          { title: "client errors (4xx)", look: "look-warning", values: count((calls) => Number(calls.clientErrors)) },
-          { title: "server errors (5xx)", look: "look-bad", values: count((calls) => Number(calls.serverErrors)) },
-        ]}
-      />
-    </ChartCard>
-  );
+const COLUMNS: readonly Column<Row>[] = [
+  { title: "Name", cell: ({ name }) => name },
+  ...CALL_COLUMNS,
+  {
+    title: "Open",
+    cell: ({ opens, query, calls }) => (
+      <span class="row-links">
+        {query && <a href={`${ADDRESS}?${query}`}>Chart</a>}
+        {opens && <a href={opens[0]}>{opens[1]}</a>}
+        {query && refused(calls) > 0 && <a href={`/console/refusals?${query}`}>Refusals</a>}
+      </span>
+    ),
+  },
+];
+
+function refused({ unauthorized, forbidden, tooManyRequests }: Calls): number {
+  return Number(unauthorized) + Number(forbidden) + Number(tooManyRequests);
+}
+
+function rowsOf({ endpoints, accounts, keys }: ListUsageResponse, by: string): Row[] {
+  const others = "All others, each with few calls";
+  const query = (values: Record<string, string>) => new URLSearchParams(values).toString();
+  if (by === "account") {
+    return accounts.map(({ account, calls }) => ({
+      ...{ id: account, calls, name: account === PUBLIC ? "Without a valid token" : account || others },
+      opens:
+        account && account !== PUBLIC ? [`/console/accounts/${encodeURIComponent(account)}`, "Account"] : undefined,
+      query: account ? query({ account }) : undefined,
+    }));
+  }
+  if (by === "key") {
+    return keys.map(({ key, account, calls }) => ({
+      ...{ id: `${key} ${account}`, calls },
+      name: key ? (
+        <>
+          <code>{key}</code> of {account}
+        </>
+      ) : (
+        others
+      ),
+      opens: key ? [`/console/keys/${key}`, "Key"] : undefined,
+      query: key ? query({ key }) : undefined,
+    }));
+  }
+  if (by === "service") return servicesOf(endpoints, others);
+  return endpoints.map(({ service, endpoint, calls }) => ({
+    ...{ id: `${service}:${endpoint}`, calls, name: service ? <code>{`${service}:${endpoint}`}</code> : others },
+    opens: service ? [`/explore/${service}/${endpoint}`, "Endpoint"] : undefined,
+    query: service ? query({ service, endpoint }) : undefined,
+  }));
+}
+
+/** Counts of endpoints can be added; their durations cannot. */
+const SUMMED = [
+  ...(["total", "clientErrors", "serverErrors", "ok", "badRequest", "unauthorized"] as const),
+  ...(["forbidden", "notFound", "tooManyRequests", "otherClientErrors"] as const),
+];
+
+function servicesOf(endpoints: ListUsageResponse["endpoints"], others: string): Row[] {
+  const sums = new Map<string, Calls>();
+  for (const { service, calls } of endpoints) {
+    const before = sums.get(service);
+    const added = SUMMED.map((field) => [field, String(Number(before?.[field] ?? 0) + Number(calls[field]))]);
+    const slower = {
+      medianMs: Math.max(before?.medianMs ?? 0, calls.medianMs),
+      p95Ms: Math.max(before?.p95Ms ?? 0, calls.p95Ms),
+    };
+    sums.set(service, { ...calls, ...Object.fromEntries(added), ...slower });
+  }
+  const sorted = [...sums].sort(([, a], [, b]) => Number(b.total) - Number(a.total));
+  return sorted.map(([service, calls]) => ({
+    ...{ id: service, calls, name: service ? <code>{service}</code> : others },
+    opens: service ? [`/explore/${service}`, "Service"] : undefined,
+    query: service ? new URLSearchParams({ service }).toString() : undefined,
+  }));
 }
 
 function TimeChart({ usage: { period, periods } }: { readonly usage: ListUsageResponse }) {
@@ -120,7 +284,7 @@ function TimeChart({ usage: { period, periods } }: { readonly usage: ListUsageRe
   return (
     <ChartCard title="Response time">
       <Chart
-        label="How long calls took: the median and the 95th percentile. The table below has the numbers."
+        label="How long calls took: the median and the 95th percentile"
         kind="lines"
         periods={periods.map(({ start }) => nameOf(start, period))}
         show={milliseconds}
@@ -131,67 +295,4 @@ function TimeChart({ usage: { period, periods } }: { readonly usage: ListUsageRe
       />
     </ChartCard>
   );
-}
-
-const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
-  { title: "Calls", cell: ({ calls }) => whole(calls.total), numeric: true },
-  { title: "Client errors", cell: ({ calls }) => whole(calls.clientErrors), numeric: true },
-  { title: "Server errors", cell: ({ calls }) => whole(calls.serverErrors), numeric: true },
-  { title: "Median", cell: ({ calls }) => milliseconds(calls.medianMs), numeric: true },
-  { title: "95th percentile", cell: ({ calls }) => milliseconds(calls.p95Ms), numeric: true },
-];
-
-const ENDPOINT_COLUMNS: readonly Column<ListUsageResponse["endpoints"][number]>[] = [
-  {
-    title: "Endpoint",
-    cell: ({ service, endpoint }) =>
-      service === "" ? (
-        "All other endpoints, each seldom called"
-      ) : (
-        <code>
-          {service}:{endpoint}
-        </code>
-      ),
-  },
-  ...CALL_COLUMNS,
-];
-
-const PERIOD_COLUMNS: readonly Column<{ readonly name: string; readonly calls: Calls }>[] = [
-  { title: "From", cell: ({ name }) => name },
-  ...CALL_COLUMNS,
-];
-
-function responded({ total, clientErrors, serverErrors }: Calls): number {
-  return Number(total) - Number(clientErrors) - Number(serverErrors);
-}
-
-const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "numeric",
-  minute: "2-digit",
-});
-// Days are in UTC, as the authority counts them.
-const DATE = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-
-/** @param period a duration in proto3 JSON */
-function nameOf(start: string, period: string): string {
-  const seconds = Number.parseInt(period, 10);
-  return (seconds < HOUR ? TIME : seconds < DAY ? DAY_AND_TIME : DATE).format(new Date(start));
-}
-
-function whole(count: string): string {
-  return Number(count).toLocaleString();
-}
-
-const SHORT = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-
-function short(count: number): string {
-  return SHORT.format(count);
-}
-
-function milliseconds(ms: number): string {
-  if (ms >= 1000) return `${(ms / 1000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`;
-  return `${ms.toLocaleString(undefined, { maximumFractionDigits: ms < 10 ? 2 : 0 })} ms`;
 }

@@ -3,8 +3,9 @@
  * changes the address and draws that page, without loading a document. The browser handles every
  * other click: with a modifier key, to another target, or for a download.
  */
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { focusPage } from "./focus.js";
+import { keepPlaced, scrollPositionOf, startScrollPositions, stopPlacing } from "./scroll.js";
 import { Store, useStore } from "./store.js";
 
 /** The properties of the page of a part, such as explore. */
@@ -14,15 +15,48 @@ export interface PageProps {
 }
 
 const path = new Store(location.pathname);
+const query = new Store(location.search);
+const fragment = new Store(location.hash);
 
 /** The path of the page that is shown, such as `/explore/helloworld`. */
 export function usePath(): string {
   return useStore(path);
 }
 
+/** The query of the address, such as `filter=orders`. */
+export function useQuery(): URLSearchParams {
+  const text = useStore(query);
+  return useMemo(() => new URLSearchParams(text), [text]);
+}
+
+/** The fragment of the address, such as `#request=…`; empty for none. */
+export function useFragment(): string {
+  return useStore(fragment);
+}
+
+/** Opens a page. @param to its path, which may have a query and a fragment */
 export function navigate(to: string): void {
-  history.pushState(null, "", to);
-  arrive();
+  entry = newEntry();
+  history.pushState({ entry }, "", to);
+  readAddress();
+  scrollTo(0, 0);
+  focusPage();
+  if (location.hash !== "") showTarget();
+  else stopPlacing();
+}
+
+/**
+ * Changes the query or fragment of the page that is shown. The page stays as it is, and Back leads
+ * to the page before.
+ */
+export function replaceAddress(to: string): void {
+  history.replaceState({ entry }, "", to);
+  readAddress();
+}
+
+/** Names the entry of the browser's history that is shown. Reload and Back do not change the name. */
+export function currentEntry(): string {
+  return entry;
 }
 
 /**
@@ -30,17 +64,68 @@ export function navigate(to: string): void {
  * once.
  */
 export function startRouter(): void {
+  // The browser restores a scroll position before the content of the page has been loaded.
+  history.scrollRestoration = "manual";
+  startScrollPositions(currentEntry);
+  enter();
   addEventListener("popstate", () => {
-    if (staying.size === 0) return path.set(location.pathname);
-    history.pushState(null, "", path.value);
+    if (staying.size === 0) return enter();
+    history.pushState({ entry }, "", path.value + query.value + fragment.value);
     for (const notify of staying) notify();
   });
   document.addEventListener("click", (event) => {
     const to = ownLink(event);
     if (to === undefined) return;
+    const { pathname, search, hash } = to;
+    const isHere = pathname === location.pathname && search === location.search;
+    const target = isHere ? targetOf(hash) : null;
     event.preventDefault();
-    if (to !== location.pathname + location.search) navigate(to);
+    // The address stays as it is, because its fragment may have the request that was typed.
+    if (target !== null) showElement(target);
+    else if (!isHere || (hash !== "" && hash !== location.hash)) navigate(pathname + search + hash);
   });
+}
+
+/** Shows the page of the entry of the history that the browser has chosen. */
+function enter(): void {
+  const state: { readonly entry?: unknown } | null = history.state;
+  entry = typeof state?.entry === "string" ? state.entry : newEntry();
+  if (state?.entry !== entry) history.replaceState({ entry }, "");
+  readAddress();
+  const top = scrollPositionOf(entry);
+  if (top !== undefined) keepPlaced(() => scrollTo(0, top));
+  else if (location.hash !== "") showTarget();
+}
+
+let entry = "";
+
+function newEntry(): string {
+  return `${Date.now()}-${Math.random()}`;
+}
+
+function readAddress(): void {
+  path.set(location.pathname);
+  query.set(location.search);
+  fragment.set(location.hash);
+}
+
+/** Shows the element that the fragment names, once it has been drawn. */
+function showTarget(): void {
+  let isShown = false;
+  keepPlaced(() => {
+    const target = targetOf(location.hash);
+    if (target !== null && !isShown) showElement(target);
+    isShown ||= target !== null;
+  });
+}
+
+function targetOf(hash: string): HTMLElement | null {
+  return hash === "" ? null : document.getElementById(hash.slice(1));
+}
+
+function showElement(target: HTMLElement): void {
+  target.scrollIntoView();
+  target.focus({ preventScroll: true });
 }
 
 /** Sets the document's title, which screen readers read first after a change of page. */
@@ -73,19 +158,13 @@ export function useStay(stay: boolean, onTried: () => void): void {
   }, [stay]);
 }
 
-function arrive(): void {
-  path.set(location.pathname);
-  scrollTo(0, 0);
-  focusPage();
-}
-
 const PAGES = /^\/(?:explore|console)(?:\/|$)/;
 
-function ownLink(event: MouseEvent): string | undefined {
+function ownLink(event: MouseEvent): URL | undefined {
   if (event.defaultPrevented || event.button !== 0) return undefined;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return undefined;
   const link = (event.target as Element).closest?.("a");
   if (link === null || link === undefined || link.target !== "" || link.hasAttribute("download")) return undefined;
-  const { origin, pathname, search, hash } = new URL(link.href);
-  return origin === location.origin && PAGES.test(pathname) && hash === "" ? pathname + search : undefined;
+  const url = new URL(link.href);
+  return url.origin === location.origin && PAGES.test(url.pathname) ? url : undefined;
 }

@@ -1,6 +1,11 @@
-/** Short messages, shown for some seconds in a corner and read by screen readers. */
+/**
+ * Short messages in a corner, read by screen readers. A success is shown for some seconds, a failure
+ * until it is closed.
+ */
 import { useLayoutEffect, useState } from "preact/hooks";
+import { keepFocus } from "../state/focus.js";
 import { Store, useStore } from "../state/store.js";
+import { CloseIcon } from "./icons.js";
 
 interface News {
   readonly id: number;
@@ -8,16 +13,23 @@ interface News {
   readonly tone: "good" | "bad";
 }
 
-const SHOWN_MS = 6_000;
-const news = new Store<News | undefined>(undefined);
+const SHOWN_MS = 3_000;
+const MAX_FAILURES = 3;
+const news = new Store<readonly News[]>([]);
 let count = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows a message instead of the one before. */
+/** Shows a message. It replaces a success, but no failure. */
 export function announce(text: string, tone: News["tone"] = "good"): void {
   clearTimeout(timer);
-  news.set({ id: ++count, text, tone });
-  timer = setTimeout(() => news.set(undefined), SHOWN_MS);
+  const failures = news.value.filter((one) => one.tone === "bad" && one.text !== text);
+  const next = { id: ++count, text, tone };
+  news.set([...failures.slice(-MAX_FAILURES + 1), next]);
+  if (tone === "good") timer = setTimeout(() => remove(next.id), SHOWN_MS);
+}
+
+function remove(id: number): void {
+  news.set(news.value.filter((one) => one.id !== id));
 }
 
 const places = new Store<readonly symbol[]>([]);
@@ -36,12 +48,25 @@ export function Status() {
   const speaks = useStore(places).at(-1) === place;
   const current = useStore(news);
   return (
-    <div class="status" role="status">
-      {speaks && current && (
-        <p key={current.id} class={current.tone}>
-          {current.text}
-        </p>
-      )}
+    <div class="status" role="status" aria-atomic="false">
+      {speaks && current.map((one) => <Message key={one.id} {...one} />)}
     </div>
+  );
+}
+
+function Message({ id, text, tone }: News) {
+  const close = () => {
+    remove(id);
+    requestAnimationFrame(() => keepFocus());
+  };
+  return (
+    <p class={tone}>
+      <span>{text}</span>
+      {tone === "bad" && (
+        <button type="button" class="button quiet icon" aria-label="Close this message" onClick={close}>
+          <CloseIcon />
+        </button>
+      )}
+    </p>
   );
 }

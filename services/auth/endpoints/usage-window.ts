@@ -7,15 +7,15 @@
  * adds up its minutes. Minutes are deleted when they are old enough and their hour has a row. So
  * nothing is counted twice, and a crash can lose at most one minute.
  *
- * A row has at most 300 endpoints, the ones with the most calls, of about 100 bytes each. The rest
- * is added up per namespace. So an authority's rows take at most 27 MiB; with ten endpoints that
- * are called all the time, 1 MiB.
+ * A row has at most 300 endpoints and 300 callers, the ones with the most calls, of about 100 bytes
+ * each. The rest is added up per namespace. So an authority's rows take at most 54 MiB; with ten
+ * endpoints that are called all the time by ten callers, 2 MiB.
  */
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
-import { type Calls, Tallies, type Tally } from "../../../src/gen/portico/auth/v1/usage.js";
-import { BOUNDS } from "../../../src/metrics.js";
+import { Tallies } from "../../../src/gen/portico/auth/v1/usage.js";
 import type { Collection } from "../../../src/store/collection.js";
+import { CallCounts } from "./usage-counts.js";
 
 /** In milliseconds. */
 export const MINUTE = 60_000;
@@ -29,9 +29,10 @@ export const HOURS_KEPT = 30 * 24 * HOUR;
  * How long after the end of an hour the rows of its minutes may still be written, in milliseconds.
  */
 const GRACE = 10 * MINUTE;
-const MAX_ENDPOINTS_A_ROW = 300;
-const MAX_ENDPOINTS = 10_000;
+const MAX_A_ROW = 300;
+const MAX_COUNTED = 10_000;
 const BATCH = 256;
+const NO_CALLS: Tallies = { tallies: [], callers: [] };
 
 type Unit = "minute" | "hour";
 const LENGTH: Record<Unit, number> = { minute: MINUTE, hour: HOUR };
@@ -46,7 +47,7 @@ interface Row {
 /** The calls of a minute or an hour. */
 interface Slice {
   readonly start: number;
-  readonly tallies: readonly Tally[];
+  readonly calls: Tallies;
 }
 
 interface Options {
@@ -60,7 +61,7 @@ interface Options {
 export class UsageWindow {
   readonly #options: Options;
   /** Counts that are not written yet, by the start of their minute. */
-  readonly #unwritten = new Map<number, Counts>();
+  readonly #unwritten = new Map<number, CallCounts>();
   #timer: NodeJS.Timeout | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -69,11 +70,11 @@ export class UsageWindow {
   }
 
   /** Counts calls in the current minute. */
-  add(tallies: readonly Tally[]): void {
-    if (tallies.length === 0) return;
+  add(calls: Tallies): void {
+    if (calls.tallies.length === 0 && calls.callers.length === 0) return;
     const minute = floor(this.#options.clock(), MINUTE);
-    const counts = this.#unwritten.get(minute) ?? new Counts(MAX_ENDPOINTS);
-    counts.addTallies(tallies);
+    const counts = this.#unwritten.get(minute) ?? new CallCounts(MAX_COUNTED);
+    counts.add(calls);
     this.#unwritten.set(minute, counts);
     this.#timer ??= setTimeout(() => void this.write(), MINUTE).unref();
   }
@@ -92,9 +93,9 @@ export class UsageWindow {
         return floor(start, HOUR) >= since && (has === "hour" || !hours.has(floor(start, HOUR)));
       });
       const written = await this.#tallies(wanted);
-      const unwritten = [...this.#unwritten].map(([start, counts]) => ({ start, tallies: counts.toTallies() }));
+      const unwritten = [...this.#unwritten].map(([start, counts]) => ({ start, calls: counts.toTallies() }));
       return [...written, ...unwritten]
-        .map(({ start, tallies }) => ({ start: floor(start, LENGTH[unit]), tallies }))
+        .map(({ start, calls }) => ({ start: floor(start, LENGTH[unit]), calls }))
         .filter(({ start }) => start >= since);
     });
   }
@@ -140,10 +141,10 @@ export class UsageWindow {
     for (const hour of over) {
       if (hours.has(hour)) continue;
       const slices = await this.#tallies(minutes.filter(({ start }) => floor(start, HOUR) === hour));
-      await this.#create(
-        `hour/${digits(hour)}`,
-        slices.flatMap(({ tallies }) => tallies),
-      );
+      await this.#create(`hour/${digits(hour)}`, {
+        tallies: slices.flatMap(({ calls }) => calls.tallies),
+        callers: slices.flatMap(({ calls }) => calls.callers),
+      });
     }
   }
 
@@ -171,12 +172,12 @@ export class UsageWindow {
     });
   }
 
-  async #create(key: string, tallies: readonly Tally[]): Promise<void> {
-    const all = new Counts(Number.POSITIVE_INFINITY);
-    all.addTallies(tallies);
-    const kept = new Counts(MAX_ENDPOINTS_A_ROW);
-    for (const { count, ...endpoint } of all.list()) kept.add(endpoint, count);
-    const bytes = Tallies.encode({ tallies: kept.toTallies() }).finish();
+  async #create(key: string, calls: Tallies): Promise<void> {
+    const all = new CallCounts();
+    all.add(calls);
+    const kept = new CallCounts(MAX_A_ROW);
+    kept.add(all.toTallies());
+    const bytes = Tallies.encode(kept.toTallies()).finish();
     await this.#options.rows.create(key, Buffer.from(bytes).toString("base64"));
   }
 
@@ -186,7 +187,7 @@ export class UsageWindow {
       const some = rows.slice(at, at + BATCH);
       const texts = await this.#options.rows.getMany(some.map(({ key }) => key));
       for (const [index, { key, start }] of some.entries()) {
-        slices.push({ start, tallies: this.#decode(key, texts[index]) });
+        slices.push({ start, calls: this.#decode(key, texts[index]) });
       }
     }
     return slices;
@@ -196,13 +197,13 @@ export class UsageWindow {
    * The tallies of a row. Empty for a row that another authority has deleted, and for a damaged
    * row, which must not hide the other rows.
    */
-  #decode(key: string, text: string | undefined): Tally[] {
-    if (text === undefined) return [];
+  #decode(key: string, text: string | undefined): Tallies {
+    if (text === undefined) return NO_CALLS;
     try {
-      return Tallies.decode(Buffer.from(text, "base64")).tallies;
+      return Tallies.decode(Buffer.from(text, "base64"));
     } catch (error) {
       this.#options.log.warn({ err: error, row: key }, "a row of usage is damaged and passed over");
-      return [];
+      return NO_CALLS;
     }
   }
 
@@ -222,112 +223,4 @@ export function floor(moment: number, length: number): number {
 /** Zero-padded, so that keys sort like moments. */
 function digits(moment: number): string {
   return String(moment).padStart(15, "0");
-}
-
-/** The endpoint whose calls are counted; with empty names, the rest of its namespace. */
-export type CountedEndpoint = Pick<Tally, "namespace" | "service" | "endpoint">;
-
-/** The counts of a set of calls. */
-export class Count {
-  clientErrors = 0;
-  serverErrors = 0;
-  /**
-   * Number of calls by duration. For each of BOUNDS: the calls that took at most this time, and
-   * longer than the bound before it.
-   */
-  readonly byTime: number[] = BOUNDS.map(() => 0);
-
-  get total(): number {
-    return this.byTime.reduce((sum, calls) => sum + calls, 0);
-  }
-
-  add({ clientErrors, serverErrors, byTime }: Pick<Count, "clientErrors" | "serverErrors" | "byTime">): void {
-    this.clientErrors += clientErrors;
-    this.serverErrors += serverErrors;
-    for (const [index, calls] of byTime.entries()) this.byTime[index]! += calls;
-  }
-
-  toCalls(): Calls {
-    return {
-      total: BigInt(this.total),
-      clientErrors: BigInt(this.clientErrors),
-      serverErrors: BigInt(this.serverErrors),
-      medianMs: this.#quantile(0.5),
-      p95Ms: this.#quantile(0.95),
-    };
-  }
-
-  /**
-   * The time within which this share of the calls ended, in milliseconds, by linear interpolation
-   * like Prometheus's histogram_quantile().
-   */
-  #quantile(share: number): number {
-    let left = share * this.total;
-    if (left === 0) return 0;
-    const at = this.byTime.findIndex((calls) => {
-      left -= calls;
-      return left <= 0;
-    });
-    const lower = BOUNDS[at - 1] ?? 0;
-    const upper = Math.min(BOUNDS[at]!, BOUNDS.at(-2)!);
-    const seconds = upper + (left / this.byTime[at]!) * (upper - lower);
-    return Math.round(seconds * 1e5) / 100;
-  }
-}
-
-/** Counts by endpoint. Above the maximum number of endpoints, others are counted per namespace. */
-export class Counts {
-  readonly #bound: number;
-  readonly #counts = new Map<string, CountedEndpoint & { readonly count: Count }>();
-
-  constructor(bound: number) {
-    this.#bound = bound;
-  }
-
-  get size(): number {
-    return this.#counts.size;
-  }
-
-  add(endpoint: CountedEndpoint, count: Parameters<Count["add"]>[0]): void {
-    const known = this.#counts.get(keyOf(endpoint));
-    if (known === undefined && this.#counts.size >= this.#bound && endpoint.service !== "") {
-      this.add({ namespace: endpoint.namespace, service: "", endpoint: "" }, count);
-      return;
-    }
-    const counted = known ?? { ...endpoint, count: new Count() };
-    if (known === undefined) this.#counts.set(keyOf(endpoint), counted);
-    counted.count.add(count);
-  }
-
-  addTallies(tallies: readonly Tally[]): void {
-    for (const { namespace, service, endpoint, clientErrors, serverErrors, byTime } of tallies) {
-      const count = {
-        clientErrors: Number(clientErrors),
-        serverErrors: Number(serverErrors),
-        byTime: byTime.map(Number),
-      };
-      this.add({ namespace, service, endpoint }, count);
-    }
-  }
-
-  /** The endpoint with the most calls first. */
-  list(): (CountedEndpoint & { readonly count: Count })[] {
-    return [...this.#counts.values()].sort((a, b) => b.count.total - a.count.total);
-  }
-
-  toTallies(): Tally[] {
-    return this.list().map(({ namespace, service, endpoint, count }) => ({
-      namespace,
-      service,
-      endpoint,
-      clientErrors: BigInt(count.clientErrors),
-      serverErrors: BigInt(count.serverErrors),
-      byTime: count.byTime.map(BigInt),
-    }));
-  }
-}
-
-/** A space separates them, because no name has one. */
-function keyOf({ namespace, service, endpoint }: CountedEndpoint): string {
-  return `${namespace} ${service} ${endpoint}`;
 }

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { authorityUnreachable } from "../../call/admission.js";
-import { hashToken, isToken } from "../../call/token.js";
+import { hashToken, isToken, tokenPrefix } from "../../call/token.js";
 import { Code, StatusError } from "../../errors.js";
 import { BoundedMap } from "../../memory/bounded-map.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
@@ -120,7 +120,10 @@ export class CallerCache {
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
     const caller = await this.ask(hashToken(token), performance.now() + LOOKUP_TIME);
     if (caller === undefined) this.#unknown.set(copyOf(token), performance.now() + UNKNOWN_TIME);
-    else if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
+    else {
+      if (caller.reportUse) caller.keyPrefix = tokenPrefix(token);
+      if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
+    }
     return caller;
   }
 

@@ -10,9 +10,9 @@ import type { KnownCaller, Permissions } from "./known-caller.js";
 
 /**
  * Bytes of a caller without the names of its account and key and without its permissions: its
- * object, token, hash and map entry.
+ * object, token, prefix, hash and map entry.
  */
-const CALLER_BYTES = 400;
+const CALLER_BYTES = 440;
 /** Bytes of permissions without their texts, and of each text without its characters. */
 const PERMISSIONS_BYTES = 300;
 const TEXT_BYTES = 100;

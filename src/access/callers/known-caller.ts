@@ -29,6 +29,7 @@ export class KnownCaller implements Caller, Permissions {
   readonly enrolment: string | undefined;
   limits: readonly Resource[];
   readonly key: string | undefined;
+  keyPrefix: string | undefined;
   /** SHA-256 of the token as a string of 32 characters from U+0000 to U+00FF, one for each byte. */
   readonly hash: string;
   readonly reportUse: boolean;
@@ -60,6 +61,7 @@ export class KnownCaller implements Caller, Permissions {
     this.resources = resources.length === 0 ? NONE : resources;
     this.limits = resources.length === 0 ? NONE : resources.map(parsePattern);
     this.key = caller.key;
+    this.keyPrefix = undefined;
     this.hash = sha256.toString("latin1");
     this.reportUse = caller.reportUse;
     this.confirmedAt = confirmedAt;

@@ -1,4 +1,5 @@
 // Failed logins are in the audit trail and in the log, and cost little, however many there are.
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import pino from "pino";
@@ -13,6 +14,7 @@ import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { openStore } from "../../../src/store/open.js";
+import { ALL_RECORDS } from "../../support/audit.js";
 import { CHEAP } from "../../support/passwords.js";
 import { open, openJournal, PASSWORD, silent } from "./open.js";
 
@@ -21,7 +23,7 @@ const MISPLACED = "hunter2-of-the-wrong-field";
 
 /** The failed logins in the audit trail, newest first. */
 async function failures(call: Awaited<ReturnType<typeof open>>["call"], token: string) {
-  const { records } = await call(AuditService.list, { before: 0n, limit: 0 }, token);
+  const { records } = await call(AuditService.list, { ...ALL_RECORDS, before: 0n, limit: 0 }, token);
   return records.filter(({ action }) => action === "login failed");
 }
 

@@ -12,14 +12,15 @@ const NOON = Math.floor(1_800_000_000_000 / HOUR) * HOUR;
 
 const tally = (calls: number, endpoint = "Helloworld.Call"): Tally => ({
   ...{ namespace: "default", service: "helloworld", endpoint, clientErrors: 0n, serverErrors: 0n },
+  ...{ byStatus: [], account: "", key: "" },
   byTime: [BigInt(calls)],
 });
 
 /** Calls by the moment at which their minute or hour began. */
 function sums(slices: Awaited<ReturnType<UsageWindow["read"]>>): Record<number, number> {
   const sums: Record<number, number> = {};
-  for (const { start, tallies } of slices) {
-    for (const { byTime } of tallies) sums[start - NOON] = (sums[start - NOON] ?? 0) + Number(byTime[0]);
+  for (const { start, calls } of slices) {
+    for (const { byTime } of calls.tallies) sums[start - NOON] = (sums[start - NOON] ?? 0) + Number(byTime[0]);
   }
   return sums;
 }
@@ -36,10 +37,10 @@ t.test("minutes are written when they are over, and are added up to hours", asyn
   const { rows, time, window } = setUp();
   const usage = window();
   for (let minute = 0; minute < 3; minute++) {
-    usage.add([tally(1)]);
+    usage.add({ tallies: [tally(1)], callers: [] });
     time.now += MINUTE;
   }
-  usage.add([tally(10)]);
+  usage.add({ tallies: [tally(10)], callers: [] });
   await usage.write();
   t.same(await kinds(rows), ["minute", "minute", "minute"], "the minute that runs is not written");
   t.same(sums(await usage.read("minute", NOON)), { 0: 1, [MINUTE]: 1, [2 * MINUTE]: 1, [3 * MINUTE]: 10 });
@@ -61,8 +62,8 @@ t.test("minutes are written when they are over, and are added up to hours", asyn
 t.test("of two authorities on a store, one adds up an hour, with the counts of both", async (t) => {
   const { rows, time, window } = setUp();
   const [one, other] = [window(), window()];
-  one.add([tally(1)]);
-  other.add([tally(2)]);
+  one.add({ tallies: [tally(1)], callers: [] });
+  other.add({ tallies: [tally(2)], callers: [] });
   time.now += 2 * HOUR;
   await Promise.all([one.write(), other.write()]);
   await Promise.all([one.write(), other.write()]);
@@ -76,7 +77,7 @@ t.test("of two authorities on a store, one adds up an hour, with the counts of b
 t.test("counts that are read during their write count once", async (t) => {
   const { time, window } = setUp();
   const usage = window();
-  usage.add([tally(1)]);
+  usage.add({ tallies: [tally(1)], callers: [] });
   time.now += MINUTE;
   const [, slices] = await Promise.all([usage.write(), usage.read("minute", NOON)]);
   t.same(sums(slices), { 0: 1 });
@@ -90,7 +91,7 @@ t.test("counts that cannot be written are kept until a write succeeds", async (t
     return rows.create(...row);
   };
   const usage = new UsageWindow({ rows: { ...rows, create }, log: silent, clock: () => time.now });
-  usage.add([tally(1)]);
+  usage.add({ tallies: [tally(1)], callers: [] });
   time.now += MINUTE;
   await usage.write();
   t.same(sums(await usage.read("minute", NOON)), { [MINUTE]: 1 });
@@ -101,24 +102,36 @@ t.test("counts that cannot be written are kept until a write succeeds", async (t
   t.same(sums(await usage.read("minute", NOON)), { [MINUTE]: 1 });
 });
 
-t.test("a row has the 300 most called endpoints, and the sum of the rest", async (t) => {
+t.test("a row has the endpoints and the callers with the most calls, and the sums of the others", async (t) => {
   const { rows, time, window } = setUp();
   const usage = window();
-  usage.add(Array.from({ length: 1_000 }, (_, index) => tally(index + 1, `Big.Endpoint${index}`)));
+  const indexes = Array.from({ length: 1_000 }, (_, index) => index);
+  usage.add({
+    tallies: indexes.map((index) => tally(index + 1, `Big.Endpoint${index}`)),
+    callers: indexes.map((index) => ({ ...tally(index + 1), service: "", endpoint: "", account: `account${index}` })),
+  });
   time.now += MINUTE;
   await usage.write();
   const [slice] = await window().read("minute", NOON);
-  t.equal(slice?.tallies.length, 301);
   t.same(sums([slice!]), { 0: 500_500 }, "no call is lost");
-  t.ok(slice?.tallies.some(({ endpoint, byTime }) => endpoint === "Big.Endpoint999" && byTime[0] === 1_000n));
   const [key] = await rows.keys();
-  t.ok(Buffer.byteLength((await rows.get(key!)) ?? "") < 32 * 1024, "a row is small");
+  t.ok(Buffer.byteLength((await rows.get(key!)) ?? "") < 64 * 1024, "a row is small");
+  const { tallies = [], callers = [] } = slice?.calls ?? {};
+  for (const [counted, first, nameOf] of [
+    [tallies, "Big.Endpoint999", ({ endpoint }: Tally) => endpoint],
+    [callers, "account999", ({ account }: Tally) => account],
+  ] as const) {
+    t.equal(counted.length, 301);
+    const calls = Object.fromEntries(counted.map((one) => [nameOf(one), Number(one.byTime[0])]));
+    t.equal(calls[first], 1_000);
+    t.equal(calls[""], (700 * 701) / 2);
+  }
 });
 
 t.test("a damaged row is ignored", async (t) => {
   const { rows, window } = setUp();
   await rows.create(`minute/${String(NOON).padStart(15, "0")}/x`, "/////w==");
   const usage = window();
-  usage.add([tally(1)]);
+  usage.add({ tallies: [tally(1)], callers: [] });
   t.same(sums(await usage.read("minute", NOON)), { 0: 1 });
 });

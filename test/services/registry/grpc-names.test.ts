@@ -1,5 +1,6 @@
 // A gRPC name belongs to the service that claimed it first, whether it runs or not, until the name
 // is released.
+
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import { MAX_GRPC_NAMES } from "../../../services/auth/log/state/grpc-names.js";
@@ -11,6 +12,7 @@ import { NamesService } from "../../../src/gen/portico/auth/v1/names.js";
 import { Instance, RegistryService } from "../../../src/gen/portico/registry/v1/registry.js";
 import { stream, unary } from "../../../src/rpc/client.js";
 import { register } from "../../../src/rpc/registration.js";
+import { ALL_RECORDS } from "../../support/audit.js";
 import { declaring } from "./instances.js";
 import { openMesh } from "./mesh.js";
 
@@ -46,7 +48,7 @@ async function openNames(t: Test) {
       return services.find(({ name }) => name === service)?.problems ?? [];
     },
     async audit(): Promise<string[]> {
-      const { records } = await unary(channel, AuditService.list, { before: 0n, limit: 5 }, asAdmin);
+      const { records } = await unary(channel, AuditService.list, { ...ALL_RECORDS, before: 0n, limit: 5 }, asAdmin);
       return records.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
     },
   };

@@ -2,6 +2,7 @@
  * The configured services in the log: what `Services` lists, adds, changes and removes, and what it
  * refuses. Every target is a real gRPC server.
  */
+
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
-import { RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
+import { type Instance, RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import type { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import {
   type ConfiguredService,
@@ -25,13 +26,14 @@ import {
 import { stream, unary } from "../../../src/rpc/client.js";
 import { openStore } from "../../../src/store/open.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
+import { ALL_RECORDS } from "../../support/audit.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { freePort } from "../../support/ports.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
 import { compile } from "./compile.js";
-import { declaring } from "./instances.js";
+import { declaring, greeter } from "./instances.js";
 import { openMesh } from "./mesh.js";
 
 type Mesh = Awaited<ReturnType<typeof openMesh>>;
@@ -246,7 +248,7 @@ t.test("changes are in the audit trail, with the names of what changed and no va
   const { records } = await unary(
     mesh.inProcess,
     AuditService.list,
-    { limit: 20, before: 0n },
+    { ...ALL_RECORDS, limit: 20, before: 0n },
     { metadata: mesh.admin },
   );
   const own = records.filter(({ action }) => action.startsWith("service "));
@@ -429,4 +431,26 @@ t.test("a contract that Portico cannot serve is refused, and nothing is added", 
     message: /portico\.shop\.Shop/,
   });
   t.same(await client(mesh).list(), []);
+});
+
+t.test("instances that were rejected are listed until they register", async (t) => {
+  const mesh = await openMesh(t);
+  const listed = async () => {
+    const { rejected } = await unary(mesh.inProcess, ServicesService.list, {}, { metadata: mesh.admin });
+    return rejected.map(({ service, id, error }) => [service, id, error]);
+  };
+  const register = async (metadata: Metadata, instance: Instance) => {
+    const call = stream(mesh.inProcess, RegistryService.register, { metadata });
+    call.send({ instance });
+    await call.responses[Symbol.asyncIterator]().next();
+    t.teardown(() => call.cancel());
+  };
+  const enrolment = await mesh.enrol("greeter");
+  const good = greeter({ id: "one" });
+  await t.rejects(register(enrolment, { ...good, service: "other" }), { code: Code.PERMISSION_DENIED });
+  t.same(await listed(), [], "who may not register the service is not remembered");
+  await t.rejects(register(enrolment, { ...good, descriptors: Buffer.from("x") }), { code: Code.INVALID_ARGUMENT });
+  t.match(await listed(), [["greeter", "one", /descriptors/]]);
+  await register(enrolment, good);
+  t.same(await listed(), []);
 });

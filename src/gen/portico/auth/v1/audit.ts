@@ -47,11 +47,28 @@ export interface ListAuditRequest {
   before: bigint;
   /** 1 to 1000; 0 means 100. */
   limit: number;
+  /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
+  filter: string;
+  /** Only changes made by this account; empty for all. */
+  actor: string;
+  /** Only this action, such as `rule created`; empty for all. */
+  action: string;
+  /** Only records at this time or later. */
+  from:
+    | Timestamp
+    | undefined;
+  /** Only records before this time. */
+  until: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListAuditResponse {
   records: AuditRecord[];
+  /**
+   * The value of `before` that gives the next records; 0 where the trail ends. A request looks through 10,000 records at most, so
+   * there may be few records, or none, although more follow.
+   */
+  nextBefore: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -197,7 +214,16 @@ export const AuditRecord = {
 };
 
 function createBaseListAuditRequest(): ListAuditRequest {
-  return { before: 0n, limit: 0, _unknownFields: undefined };
+  return {
+    before: 0n,
+    limit: 0,
+    filter: "",
+    actor: "",
+    action: "",
+    from: undefined,
+    until: undefined,
+    _unknownFields: undefined,
+  };
 }
 
 export const ListAuditRequest = {
@@ -210,6 +236,21 @@ export const ListAuditRequest = {
     }
     if (message.limit !== 0) {
       writer.uint32(16).int32(message.limit);
+    }
+    if (message.filter !== "") {
+      writer.uint32(26).string(message.filter);
+    }
+    if (message.actor !== "") {
+      writer.uint32(34).string(message.actor);
+    }
+    if (message.action !== "") {
+      writer.uint32(42).string(message.action);
+    }
+    if (message.from !== undefined) {
+      Timestamp.encode(message.from, writer.uint32(50).fork()).join();
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(message.until, writer.uint32(58).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -238,6 +279,46 @@ export const ListAuditRequest = {
           message.limit = reader.int32();
           continue;
         }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.filter = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.actor = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.action = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.from = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.until = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -250,13 +331,19 @@ export const ListAuditRequest = {
 };
 
 function createBaseListAuditResponse(): ListAuditResponse {
-  return { records: [], _unknownFields: undefined };
+  return { records: [], nextBefore: 0n, _unknownFields: undefined };
 }
 
 export const ListAuditResponse = {
   encode(message: ListAuditResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.records) {
       AuditRecord.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextBefore !== 0n) {
+      if (BigInt.asIntN(64, message.nextBefore) !== message.nextBefore) {
+        throw new globalThis.Error("value provided for field message.nextBefore of type int64 too large");
+      }
+      writer.uint32(16).int64(message.nextBefore);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -275,6 +362,14 @@ export const ListAuditResponse = {
           }
 
           message.records.push(AuditRecord.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.nextBefore = reader.int64() as bigint;
           continue;
         }
       }

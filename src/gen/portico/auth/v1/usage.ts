@@ -12,7 +12,7 @@ import { Duration } from "../../../google/protobuf/duration.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
 
 export interface ListUsageRequest {
-  /** How far back, up to 30 days; absent means an hour. */
+  /** How long, from a minute up to 30 days; absent means an hour. */
   span:
     | Duration
     | undefined;
@@ -20,18 +20,34 @@ export interface ListUsageRequest {
   service: string;
   /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   endpoint: string;
+  /**
+   * Only calls by this account; `<public>` for calls without a valid token. Calls are counted by account or by service, not by
+   * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
+   */
+  account: string;
+  /** Only calls with the API key of this prefix, such as `ptk_4fGh81`. */
+  key: string;
+  /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
+  start: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface ListUsageResponse {
-  /** The length of a period: a minute for a span of up to three hours, an hour for up to seven days, else a day. */
+  /**
+   * The length of a period: a minute for a span of up to three hours that began at most three hours ago, an hour for a span of up
+   * to seven days, else a day.
+   */
   period:
     | Duration
     | undefined;
-  /** Consecutive periods without a gap. The last one is not over yet. */
+  /** Consecutive periods without a gap. Without `start`, the last one is not over yet. */
   periods: UsagePeriod[];
-  /** Most called first. */
+  /** Most called first. None where the request names an account or a key. */
   endpoints: EndpointUsage[];
+  /** Most calls first. None where the request names a service. */
+  accounts: AccountUsage[];
+  /** Most calls first. None where the request names a service. */
+  keys: KeyUsage[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -49,6 +65,22 @@ export interface EndpointUsage {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface AccountUsage {
+  /** `<public>` for calls without a valid token; empty for the sum of accounts with too few calls to be counted separately. */
+  account: string;
+  calls: Calls | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface KeyUsage {
+  /** The prefix of an API key, such as `ptk_4fGh81`; empty for the sum of keys and accounts with too few calls to be counted separately. */
+  key: string;
+  /** The account of the key. */
+  account: string;
+  calls: Calls | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** A number of calls. */
 export interface Calls {
   total: bigint;
@@ -60,6 +92,20 @@ export interface Calls {
   medianMs: number;
   /** The 95th percentile of the duration in milliseconds, an estimate too. */
   p95Ms: number;
+  /** Calls answered with a status below 400. */
+  ok: bigint;
+  /** Of the client errors: 400. */
+  badRequest: bigint;
+  /** 401. */
+  unauthorized: bigint;
+  /** 403. */
+  forbidden: bigint;
+  /** 404. */
+  notFound: bigint;
+  /** 429. */
+  tooManyRequests: bigint;
+  /** Any other status from 400 to 499; also the client errors that a gateway of an earlier version reported. */
+  otherClientErrors: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -77,11 +123,14 @@ export interface ReportUsageResponse {
 }
 
 export interface Tallies {
+  /** By endpoint. */
   tallies: Tally[];
+  /** The calls to services other than `auth` and `registry`, by account and key. */
+  callers: Tally[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** The counts of one endpoint in one namespace. */
+/** The counts of one endpoint in one namespace, or of one caller. */
 export interface Tally {
   namespace: string;
   service: string;
@@ -90,11 +139,17 @@ export interface Tally {
   serverErrors: bigint;
   /** All calls by duration: up to 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1, 2.5, 5, 10, 30 s, longer. */
   byTime: bigint[];
+  /** Of the client errors: 400, 401, 403, 404, 429. */
+  byStatus: bigint[];
+  /** The account of a caller; empty for an endpoint, and for the sum of callers that are not counted separately. */
+  account: string;
+  /** The prefix of the caller's API key; empty for another token and for none. */
+  key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseListUsageRequest(): ListUsageRequest {
-  return { span: undefined, service: "", endpoint: "", _unknownFields: undefined };
+  return { span: undefined, service: "", endpoint: "", account: "", key: "", start: undefined, _unknownFields: undefined };
 }
 
 export const ListUsageRequest = {
@@ -107,6 +162,15 @@ export const ListUsageRequest = {
     }
     if (message.endpoint !== "") {
       writer.uint32(26).string(message.endpoint);
+    }
+    if (message.account !== "") {
+      writer.uint32(34).string(message.account);
+    }
+    if (message.key !== "") {
+      writer.uint32(42).string(message.key);
+    }
+    if (message.start !== undefined) {
+      Timestamp.encode(message.start, writer.uint32(50).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -143,6 +207,30 @@ export const ListUsageRequest = {
           message.endpoint = reader.string();
           continue;
         }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.start = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -155,7 +243,7 @@ export const ListUsageRequest = {
 };
 
 function createBaseListUsageResponse(): ListUsageResponse {
-  return { period: undefined, periods: [], endpoints: [], _unknownFields: undefined };
+  return { period: undefined, periods: [], endpoints: [], accounts: [], keys: [], _unknownFields: undefined };
 }
 
 export const ListUsageResponse = {
@@ -168,6 +256,12 @@ export const ListUsageResponse = {
     }
     for (const v of message.endpoints) {
       EndpointUsage.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.accounts) {
+      AccountUsage.encode(v!, writer.uint32(34).fork()).join();
+    }
+    for (const v of message.keys) {
+      KeyUsage.encode(v!, writer.uint32(42).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -202,6 +296,22 @@ export const ListUsageResponse = {
           }
 
           message.endpoints.push(EndpointUsage.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.accounts.push(AccountUsage.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.keys.push(KeyUsage.decode(reader, reader.uint32()));
           continue;
         }
       }
@@ -326,8 +436,133 @@ export const EndpointUsage = {
   },
 };
 
+function createBaseAccountUsage(): AccountUsage {
+  return { account: "", calls: undefined, _unknownFields: undefined };
+}
+
+export const AccountUsage = {
+  encode(message: AccountUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.calls !== undefined) {
+      Calls.encode(message.calls, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccountUsage {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountUsage();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.calls = Calls.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseKeyUsage(): KeyUsage {
+  return { key: "", account: "", calls: undefined, _unknownFields: undefined };
+}
+
+export const KeyUsage = {
+  encode(message: KeyUsage, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.calls !== undefined) {
+      Calls.encode(message.calls, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): KeyUsage {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseKeyUsage();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.calls = Calls.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseCalls(): Calls {
-  return { total: 0n, clientErrors: 0n, serverErrors: 0n, medianMs: 0, p95Ms: 0, _unknownFields: undefined };
+  return {
+    total: 0n,
+    clientErrors: 0n,
+    serverErrors: 0n,
+    medianMs: 0,
+    p95Ms: 0,
+    ok: 0n,
+    badRequest: 0n,
+    unauthorized: 0n,
+    forbidden: 0n,
+    notFound: 0n,
+    tooManyRequests: 0n,
+    otherClientErrors: 0n,
+    _unknownFields: undefined,
+  };
 }
 
 export const Calls = {
@@ -355,6 +590,48 @@ export const Calls = {
     }
     if (message.p95Ms !== 0) {
       writer.uint32(41).double(message.p95Ms);
+    }
+    if (message.ok !== 0n) {
+      if (BigInt.asIntN(64, message.ok) !== message.ok) {
+        throw new globalThis.Error("value provided for field message.ok of type int64 too large");
+      }
+      writer.uint32(48).int64(message.ok);
+    }
+    if (message.badRequest !== 0n) {
+      if (BigInt.asIntN(64, message.badRequest) !== message.badRequest) {
+        throw new globalThis.Error("value provided for field message.badRequest of type int64 too large");
+      }
+      writer.uint32(56).int64(message.badRequest);
+    }
+    if (message.unauthorized !== 0n) {
+      if (BigInt.asIntN(64, message.unauthorized) !== message.unauthorized) {
+        throw new globalThis.Error("value provided for field message.unauthorized of type int64 too large");
+      }
+      writer.uint32(64).int64(message.unauthorized);
+    }
+    if (message.forbidden !== 0n) {
+      if (BigInt.asIntN(64, message.forbidden) !== message.forbidden) {
+        throw new globalThis.Error("value provided for field message.forbidden of type int64 too large");
+      }
+      writer.uint32(72).int64(message.forbidden);
+    }
+    if (message.notFound !== 0n) {
+      if (BigInt.asIntN(64, message.notFound) !== message.notFound) {
+        throw new globalThis.Error("value provided for field message.notFound of type int64 too large");
+      }
+      writer.uint32(80).int64(message.notFound);
+    }
+    if (message.tooManyRequests !== 0n) {
+      if (BigInt.asIntN(64, message.tooManyRequests) !== message.tooManyRequests) {
+        throw new globalThis.Error("value provided for field message.tooManyRequests of type int64 too large");
+      }
+      writer.uint32(88).int64(message.tooManyRequests);
+    }
+    if (message.otherClientErrors !== 0n) {
+      if (BigInt.asIntN(64, message.otherClientErrors) !== message.otherClientErrors) {
+        throw new globalThis.Error("value provided for field message.otherClientErrors of type int64 too large");
+      }
+      writer.uint32(96).int64(message.otherClientErrors);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -405,6 +682,62 @@ export const Calls = {
           }
 
           message.p95Ms = reader.double();
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.ok = reader.int64() as bigint;
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.badRequest = reader.int64() as bigint;
+          continue;
+        }
+        case 8: {
+          if (tag !== 64) {
+            break;
+          }
+
+          message.unauthorized = reader.int64() as bigint;
+          continue;
+        }
+        case 9: {
+          if (tag !== 72) {
+            break;
+          }
+
+          message.forbidden = reader.int64() as bigint;
+          continue;
+        }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.notFound = reader.int64() as bigint;
+          continue;
+        }
+        case 11: {
+          if (tag !== 88) {
+            break;
+          }
+
+          message.tooManyRequests = reader.int64() as bigint;
+          continue;
+        }
+        case 12: {
+          if (tag !== 96) {
+            break;
+          }
+
+          message.otherClientErrors = reader.int64() as bigint;
           continue;
         }
       }
@@ -511,13 +844,16 @@ export const ReportUsageResponse = {
 };
 
 function createBaseTallies(): Tallies {
-  return { tallies: [], _unknownFields: undefined };
+  return { tallies: [], callers: [], _unknownFields: undefined };
 }
 
 export const Tallies = {
   encode(message: Tallies, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.tallies) {
       Tally.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.callers) {
+      Tally.encode(v!, writer.uint32(18).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -536,6 +872,14 @@ export const Tallies = {
           }
 
           message.tallies.push(Tally.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.callers.push(Tally.decode(reader, reader.uint32()));
           continue;
         }
       }
@@ -557,6 +901,9 @@ function createBaseTally(): Tally {
     clientErrors: 0n,
     serverErrors: 0n,
     byTime: [],
+    byStatus: [],
+    account: "",
+    key: "",
     _unknownFields: undefined,
   };
 }
@@ -593,6 +940,22 @@ export const Tally = {
         writer.int64(v);
       }
       writer.join();
+    }
+    if (message.byStatus.length !== 0) {
+      writer.uint32(58).fork();
+      for (const v of message.byStatus) {
+        if (BigInt.asIntN(64, v) !== v) {
+          throw new globalThis.Error("a value provided in array field byStatus of type int64 is too large");
+        }
+        writer.int64(v);
+      }
+      writer.join();
+    }
+    if (message.account !== "") {
+      writer.uint32(66).string(message.account);
+    }
+    if (message.key !== "") {
+      writer.uint32(74).string(message.key);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -663,6 +1026,40 @@ export const Tally = {
 
           break;
         }
+        case 7: {
+          if (tag === 56) {
+            message.byStatus.push(reader.int64() as bigint);
+
+            continue;
+          }
+
+          if (tag === 58) {
+            const end2 = reader.uint32() + reader.pos;
+            while (reader.pos < end2) {
+              message.byStatus.push(reader.int64() as bigint);
+            }
+
+            continue;
+          }
+
+          break;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -674,7 +1071,10 @@ export const Tally = {
   },
 };
 export const UsageService = {
-  /** Returns the calls by period and by endpoint. Calls of the last seconds may be missing. */
+  /**
+   * Returns the calls by period, endpoint, account and API key. Calls of the last seconds may be missing. A caller that is no
+   * administrator must name its own account, and gets the calls of that account and its keys.
+   */
   list: {
     path: "/portico.auth.v1.Usage/List" as const,
     requestStream: false as const,

@@ -8,6 +8,7 @@
 import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
+import { Timestamp } from "../../../google/protobuf/timestamp.js";
 import { ServiceOptions } from "./service_options.js";
 
 /** Where a service was named. */
@@ -48,6 +49,21 @@ export interface ListServicesRequest {
 export interface ListServicesResponse {
   /** By name. If the log and the file of the authority both name a service, the one of the log. */
   services: ServiceListing[];
+  /**
+   * Instances with an enrolment that tried to register in the last ten minutes and were refused, as the authority that responds
+   * knows them; at most 100.
+   */
+  rejected: RejectedInstance[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An instance that the registry refused. */
+export interface RejectedInstance {
+  service: string;
+  id: string;
+  /** Why, and what to do. */
+  error: string;
+  time: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -278,13 +294,16 @@ export const ListServicesRequest = {
 };
 
 function createBaseListServicesResponse(): ListServicesResponse {
-  return { services: [], _unknownFields: undefined };
+  return { services: [], rejected: [], _unknownFields: undefined };
 }
 
 export const ListServicesResponse = {
   encode(message: ListServicesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.services) {
       ServiceListing.encode(v!, writer.uint32(10).fork()).join();
+    }
+    for (const v of message.rejected) {
+      RejectedInstance.encode(v!, writer.uint32(18).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -303,6 +322,86 @@ export const ListServicesResponse = {
           }
 
           message.services.push(ServiceListing.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.rejected.push(RejectedInstance.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseRejectedInstance(): RejectedInstance {
+  return { service: "", id: "", error: "", time: undefined, _unknownFields: undefined };
+}
+
+export const RejectedInstance = {
+  encode(message: RejectedInstance, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.service !== "") {
+      writer.uint32(10).string(message.service);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message.error !== "") {
+      writer.uint32(26).string(message.error);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(message.time, writer.uint32(34).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RejectedInstance {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRejectedInstance();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.service = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.time = Timestamp.decode(reader, reader.uint32());
           continue;
         }
       }
