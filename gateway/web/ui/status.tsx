@@ -1,6 +1,6 @@
 /**
- * Short messages in a corner, read by screen readers. A success is shown for some seconds, a failure
- * until it is closed.
+ * Short messages in a corner, read by screen readers. A success is shown for some seconds, a
+ * failure until it is closed.
  */
 import { useLayoutEffect, useState } from "preact/hooks";
 import { keepFocus } from "../state/focus.js";
