@@ -70,7 +70,7 @@ const partsOfMessage = new WeakMap<Message, { readonly first: readonly Part[]; r
 
 /**
  * The fields to show first: those in the example, or with an example in their comment. proto3 has
- * no required fields that would say so.
+ * no required fields that would say which ones a call needs.
  */
 function partsOf(message: Message, example: JsonObject) {
   const known = partsOfMessage.get(message);
@@ -78,8 +78,12 @@ function partsOf(message: Message, example: JsonObject) {
   const single = message.fields.filter(({ name }) => !message.choices.some((choice) => choice.includes(name)));
   const choices = message.choices.map((names) => message.fields.filter(({ name }) => names.includes(name)));
   const all: readonly Part[] = [...single.map((field) => [field]), ...choices];
-  const isUsed = ({ name, required, example: text }: Field) => required || text !== "" || Object.hasOwn(example, name);
-  const used = all.filter((part) => part.some((field) => isUsed(field) && !field.deprecated));
+  const partsWith = (isUsed: (field: Field) => boolean) =>
+    all.filter((part) => part.some((field) => !field.deprecated && (field.required || isUsed(field))));
+  const inExample = partsWith(({ name }) => Object.hasOwn(example, name));
+  // A generated example may have every field, which says nothing about their use.
+  const used =
+    inExample.length === 0 || inExample.length === all.length ? partsWith((field) => field.example !== "") : inExample;
   const first = used.length > 0 ? used : all.slice(0, MAX_UNDOCUMENTED);
   const others = all.filter((part) => !first.includes(part));
   const parts = others.length < MIN_FOLDED ? { first: all, others: [] } : { first, others };

@@ -20,6 +20,9 @@ const openOthers = (page: Page) =>
     .click();
 const ready = (page: Page) => page.locator(".call-bar").waitFor();
 
+// page.waitForFunction would use eval, which the security policy forbids.
+const untilTrue = (page: Page, script: string) => until(async () => (await page.evaluate(script)) === true);
+
 type Act = (page: Page) => Promise<unknown>;
 const type = (name: string, text: string) => (page: Page) => box(page, name).fill(text);
 const typeJson = (text: string) => async (page: Page) => {
@@ -121,12 +124,12 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await box(page, "customer").fill("Ada");
     await page.goBack();
     await page.locator(".entry-link").last().waitFor();
-    await page.waitForFunction("scrollY === 400");
+    await untilTrue(page, "scrollY === 400");
     t.equal(new URL(page.url()).search, "?from=test");
     await page.goForward();
     await ready(page);
     t.equal(await box(page, "customer").inputValue(), "Ada");
-    await page.waitForFunction("location.hash.includes('Ada')");
+    await untilTrue(page, "location.hash.includes('Ada')");
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
@@ -136,14 +139,14 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await page.goto("/explore/shop/Shop.Redeem");
     await page.getByLabel("pin").fill("4711-secret");
     await box(page, "value").fill(`with ${TOKEN} inside`);
-    await page.waitForFunction("location.hash.includes('inside')");
+    await untilTrue(page, "location.hash.includes('inside')");
     t.notMatch(await written(), "4711-secret");
     t.notMatch(await written(), /ptk_/);
     await page.reload();
     t.equal(await box(page, "value").inputValue(), "with  inside", "what is no secret is still there");
     await page.goto(`${FAIL}#request={"message":"${TOKEN}"}`);
     await ready(page);
-    await page.waitForFunction("!location.hash.includes('ptk_')");
+    await untilTrue(page, "!location.hash.includes('ptk_')");
     t.notMatch(await written(), /ptk_/, "also from a link that had one");
   });
 
@@ -182,7 +185,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
       .getByRole("link", { name: "Helloworld.Call" })
       .first()
       .click();
-    await page.waitForFunction("document.querySelector('.form input')?.value === 'once'");
+    await untilTrue(page, "document.querySelector('.form input')?.value === 'once'");
   });
 
   await t.test("an error leads to its field, also if that is folded away", async (t) => {
@@ -192,7 +195,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await page.getByRole("tab", { name: "Form" }).click();
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByRole("button", { name: "Go to items[1].count" }).click();
-    await page.waitForFunction("document.activeElement.getAttribute('aria-invalid') === 'true'");
+    await untilTrue(page, "document.activeElement.getAttribute('aria-invalid') === 'true'");
     t.equal(await page.evaluate("document.activeElement.closest('[data-path]').dataset.path"), "items[1].count");
 
     await page.goto(FAIL);
@@ -200,7 +203,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await box(page, "message").fill("message: is not polite");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByRole("button", { name: "Go to message" }).click();
-    await page.waitForFunction("document.activeElement.closest('[data-path]')?.dataset.path === 'message'");
+    await untilTrue(page, "document.activeElement.closest('[data-path]')?.dataset.path === 'message'");
 
     await page.goto(SHOP);
     await page.route("**/shop/Call", (route) =>
@@ -220,7 +223,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await page.getByRole("button", { name: "Send" }).click();
     t.equal(await page.locator("[data-path=gift]").count(), 0, "folded away");
     await page.getByRole("button", { name: "Go to gift" }).click();
-    await page.waitForFunction("document.activeElement.closest('[data-path]')?.dataset.path === 'gift'");
+    await untilTrue(page, "document.activeElement.closest('[data-path]')?.dataset.path === 'gift'");
     t.equal(await page.evaluate("document.activeElement.getAttribute('aria-invalid')"), "true");
     await page.locator("[data-path=gift]").getByText("must be wrapped").waitFor();
     await page.unroute("**/shop/Call");
@@ -279,7 +282,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await dialog.getByLabel("Password").fill(ADMIN_PASSWORD);
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
-    await page.waitForFunction("document.activeElement.textContent.trim() === 'Send'");
+    await untilTrue(page, "document.activeElement.textContent.trim() === 'Send'");
     t.equal(await page.getByText("401 Unauthorized").count(), 0);
     await page.keyboard.press("Enter");
     await page.getByText("Hello again").first().waitFor();
@@ -287,7 +290,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
 
   await t.test("shows nothing of the former account, also not by Back", async (t) => {
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.waitForFunction("document.querySelector('.form input')?.value === ''");
+    await untilTrue(page, "document.querySelector('.form input')?.value === ''");
     t.equal(await page.getByText(/^Recent calls/).count(), 0);
     t.notMatch(await page.evaluate("JSON.stringify([{...sessionStorage}, location.href])"), "again");
   });
