@@ -172,7 +172,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await page.getByText("This request has 9 kB, and a link may have 8 kB").first().waitFor();
   });
 
-  await t.test("the last calls can be opened again", async (t) => {
+  await t.test("the last calls can be opened again", async () => {
     await page.goto("about:blank");
     await page.goto(HELLO);
     await box(page, "name").fill("once");
