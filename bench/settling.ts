@@ -73,10 +73,10 @@ async function measurePongs(server: PostgresServer, authority: Open, enrolments:
   );
   const commits = async (): Promise<number> =>
     Number((await server.query("SELECT xact_commit AS n FROM pg_stat_database WHERE datname = 'portico'"))[0]!.n);
+  // Between changes, authorities update only their lease records and the time.
   const renewals = async (): Promise<number> =>
     Number(
-      (await server.query("SELECT n_tup_upd AS n FROM pg_stat_user_tables WHERE relname = 'grantors'", "portico"))[0]!
-        .n,
+      (await server.query("SELECT n_tup_upd AS n FROM pg_stat_user_tables WHERE relname = 'entries'", "portico"))[0]!.n,
     );
   await new Promise((resolve) => setTimeout(resolve, 5_000));
   const seconds = 10;

@@ -5,6 +5,7 @@ import { parts as listsParts } from "../../services/lists/lists.js";
 import { parts as notesParts } from "../../services/notes/notes.js";
 import { Code } from "../../src/errors.js";
 import { serveCatalogue } from "../support/catalogue.js";
+import { FULL } from "../support/full.js";
 
 t.test("a full list refuses a push as a whole", async (t) => {
   const { call } = serveCatalogue(t, "lists", listsParts);
@@ -23,7 +24,7 @@ t.test("the last thousand changes of notes are stored", async (t) => {
   t.equal((await stream("Events", { position: 1 }).next()).value.position, "2");
 });
 
-t.test("the last ten thousand events of a topic are stored", async (t) => {
+t.test("the last ten thousand events of a topic are stored", { skip: !FULL && "at full length only" }, async (t) => {
   const { call } = serveCatalogue(t, "event", eventParts);
   const publish = (number: number) => call("Publish", { topic: "orders", payload: { number } });
   for (let number = 1; number <= 10_001; number++) await publish(number);
