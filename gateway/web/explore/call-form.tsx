@@ -77,12 +77,7 @@ export function CallForm({ progress, call, unbound, confirm, onSend, ...props }:
         <section class="request-part" aria-label="Request">
           <h2>Request</h2>
           <form class="stack" id={FORM} ref={form} onSubmit={onSubmit} onKeyDown={sendByControlEnter}>
-            {unbound && (
-              <div class="notice warning">
-                <p>{unbound.error}</p>
-                {unbound.field && <FieldLink path={unbound.field} onReveal={reveal} />}
-              </div>
-            )}
+            <Unbound unbound={unbound} onReveal={reveal} />
             <Refused.Provider value={refused}>
               <Revealed.Provider value={revealed}>{children}</Revealed.Provider>
             </Refused.Provider>
@@ -99,6 +94,20 @@ export function CallForm({ progress, call, unbound, confirm, onSend, ...props }:
         {code}
       </div>
       {asking && confirm?.(send, () => setAsking(false))}
+    </div>
+  );
+}
+
+interface UnboundProps extends Pick<CallFormProps, "unbound"> {
+  readonly onReveal: (path: string) => void;
+}
+
+function Unbound({ unbound, onReveal }: UnboundProps) {
+  if (unbound === undefined) return null;
+  return (
+    <div class="notice warning">
+      <p>{unbound.error}</p>
+      {unbound.field && <FieldLink path={unbound.field} onReveal={onReveal} />}
     </div>
   );
 }

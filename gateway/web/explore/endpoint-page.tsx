@@ -68,13 +68,7 @@ export function EndpointPage({ service, endpoint, document }: EndpointPageProps)
           </p>
         )}
       </header>
-      <nav class="endpoint-parts" aria-label="Parts of the page">
-        {PARTS.map(({ id, title }) => (
-          <button key={id} type="button" aria-pressed={id === part} onClick={() => setPart(id)}>
-            {title}
-          </button>
-        ))}
-      </nav>
+      <PartChoice part={part} onPart={setPart} />
       <TryIt
         service={service}
         endpoint={endpoint}
@@ -94,6 +88,24 @@ export function EndpointPage({ service, endpoint, document }: EndpointPageProps)
         code={<SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} rest={chosen} />}
       />
     </article>
+  );
+}
+
+interface PartChoiceProps {
+  readonly part: string;
+  readonly onPart: (part: string) => void;
+}
+
+/** Shown on a narrow screen only. */
+function PartChoice({ part, onPart }: PartChoiceProps) {
+  return (
+    <nav class="endpoint-parts" aria-label="Parts of the page">
+      {PARTS.map(({ id, title }) => (
+        <button key={id} type="button" aria-pressed={id === part} onClick={() => onPart(id)}>
+          {title}
+        </button>
+      ))}
+    </nav>
   );
 }
 

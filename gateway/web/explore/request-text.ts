@@ -55,7 +55,7 @@ function hasSecrets(message: Message, seen = new Set<string>()): boolean {
   return message.fields.some((field) => field.secret || (field.message && hasSecrets(field.message(), seen)));
 }
 
-/** The members of a request, at any depth, that its message does not have, such as `items[0].nam`. */
+/** The members of a request, at any depth, that its message does not have: `items[0].nam`. */
 export function unknownFields(message: Message, value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
