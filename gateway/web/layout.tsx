@@ -29,6 +29,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       <a class="skip" href="#main">
         Skip to content
       </a>
+      <RequestLink />
       <Header />
       <main id="main" tabIndex={-1}>
         {children}
@@ -36,6 +37,17 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       <SignInDialog />
       <Status />
     </>
+  );
+}
+
+/** On the page of an endpoint, a link past the header and the list of endpoints. */
+function RequestLink() {
+  const path = usePath();
+  if (!/^\/explore\/[^/]+\/[^/]/.test(path)) return null;
+  return (
+    <a class="skip" href="#request">
+      Skip to the request
+    </a>
   );
 }
 

@@ -5,7 +5,7 @@
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
-import { accessToken, checkSession } from "../session/session.js";
+import { accessToken, checkSession, ended, session } from "../session/session.js";
 import {
   type Failure,
   findOpenFailure,
@@ -60,6 +60,10 @@ export function useCallProgress() {
   const [progress, setProgress] = useState<CallProgress>();
   const current = useRef<ProgressRecorder | undefined>(undefined);
   useEffect(() => () => current.current?.stop(), []);
+  // After a sign-in, an error that asked for it is no longer true.
+  const forgetRefusal = () => setProgress((last) => (last?.failure && asksForSignIn(last.failure) ? undefined : last));
+  useEffect(() => session.follow(forgetRefusal), []);
+  useEffect(() => ended.follow((why) => why === undefined && forgetRefusal()), []);
   const begin = (): ProgressRecorder => {
     current.current?.stop();
     const recorder = new ProgressRecorder(setProgress);
@@ -67,6 +71,10 @@ export function useCallProgress() {
     return recorder;
   };
   return { progress, begin };
+}
+
+function asksForSignIn({ status, detail }: Failure): boolean {
+  return status === 401 || detail === SESSION_ENDED.detail;
 }
 
 class ProgressRecorder {
@@ -104,8 +112,9 @@ class ProgressRecorder {
    * @param withToken whether the call had a token; the visitor may have changed the choice since
    * then
    */
-  fail({ status, detail }: Failure, withToken: boolean): void {
-    this.change({ state: "failed", failure: { status, detail, advice: adviceFor(status, detail, withToken) } });
+  fail(failure: Failure, withToken: boolean): void {
+    const { status, detail } = failure;
+    this.change({ state: "failed", failure: { ...failure, advice: adviceFor(status, detail, withToken) } });
     // The rules or an ended session may cause a 401. Only the authority knows which.
     if (status === 401 && withToken) checkSession();
   }

@@ -38,6 +38,8 @@ export interface Failure {
   readonly status: number;
   /** The error object's Detail; empty if there is none. */
   readonly detail: string;
+  /** The error object's Details, such as a google.rpc.BadRequest. */
+  readonly details?: readonly unknown[] | undefined;
 }
 
 /**
@@ -83,7 +85,8 @@ export async function makeCall(
       ? await response.text()
       : `${(await response.arrayBuffer()).byteLength} bytes of ${contentType || "no known type"}`;
     listener.onMessage(text);
-    return response.ok ? undefined : { status: response.status, detail: readError(text)?.Detail ?? "" };
+    const error = readError(text);
+    return response.ok ? undefined : { status: response.status, detail: error?.Detail ?? "", details: error?.Details };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     throw ApiError.from(thrown);
@@ -119,7 +122,7 @@ async function readMessages(
   const unfinished = lines.end();
   if (unfinished !== undefined) deliver(unfinished);
   const error = readStreamError(last);
-  return error && { status: error.Code, detail: error.Detail };
+  return error && { status: error.Code, detail: error.Detail, details: error.Details };
 }
 
 export interface WebSocketCall {

@@ -1,70 +1,164 @@
 /**
- * The page of one endpoint: its request and response on one side, a call to try and its code on the
- * other.
+ * The page of one endpoint: its request as a form, and beside it Send, the response and the code,
+ * which stay in sight. On a narrow screen buttons choose between documentation, form and code.
  */
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
+import { replaceAddress, useEntry } from "../state/router.js";
 import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
+import { copy } from "../ui/copy-button.js";
+import { announce } from "../ui/status.js";
 import { EndpointBadges } from "./badges.js";
-import { endpointDocument, type Field, type Message, type OpenApi } from "./document.js";
+import { type EndpointDocument, endpointDocument, type Field, type Message, type OpenApi } from "./document.js";
 import { Prose } from "./prose.js";
-import { EMPTY_REQUEST } from "./request-editor.js";
+import { RecentCalls } from "./recent-calls.js";
+import { fragmentOf, MAX_FRAGMENT, restoreCall, saveDraft, storableCall, type TryItState } from "./request-memory.js";
 import { canFill, type RestPath, restKey, restPathsOf } from "./rest.js";
 import { RestPaths } from "./rest-paths.js";
-import type { Endpoint } from "./services.js";
+import { type Endpoint, pageOf } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
-import { TryIt, type TryItState } from "./try-it.js";
+import { TryIt } from "./try-it.js";
 
 interface EndpointPageProps {
+  readonly service: string;
   readonly endpoint: Endpoint;
   readonly document: OpenApi | undefined;
 }
 
-export function EndpointPage({ endpoint, document }: EndpointPageProps) {
+const PARTS = [
+  { id: "docs", title: "Docs" },
+  { id: "try", title: "Try" },
+  { id: "code", title: "Code" },
+];
+
+export function EndpointPage({ service, endpoint, document }: EndpointPageProps) {
   const session = useSession();
   const described = useMemo(() => document && endpointDocument(document, endpoint.path), [document, endpoint.path]);
   const paths = useMemo(
     () => (document === undefined ? [] : restPathsOf(document, endpoint.name)),
     [document, endpoint.name],
   );
-  const [call, setCall] = useState<TryItState>(() => ({
-    // The page shows an example, but sends only what was typed.
-    text: EMPTY_REQUEST,
-    asNobody: false,
-    namespace: "",
-    rest: "",
-  }));
+  const fillable = paths.filter(canFill);
+  const { call, setCall, problem } = useRememberedCall(endpoint, described, fillable);
+  const [part, setPart] = useState("try");
   const chosen = paths.find((one) => restKey(one) === call.rest);
-  const live = useRef<HTMLDivElement>(null);
   const choose = (path: RestPath) => {
     setCall({ ...call, rest: restKey(path) });
-    live.current?.scrollIntoView(); // On a phone it is far below.
+    setPart("try");
   };
   const withToken = session === undefined ? !endpoint.open : !call.asNobody;
   return (
-    <article class="endpoint-page">
+    <article class="endpoint-page" data-part={part}>
       <header class="page-head">
-        <h1 class="mono">{endpoint.name}</h1>
+        <div class="endpoint-title">
+          <h1>{titleOf(endpoint.name)}</h1>
+          <Button small onClick={() => share(service, endpoint, storableCall(described, call))}>
+            Share
+          </Button>
+        </div>
         <div class="path">
-          <span class="method">{endpoint.clientStreaming ? "WebSocket" : "POST"}</span>
-          <code>{withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "")}</code>
+          <code>{endpoint.name}</code>
           <EndpointBadges endpoint={endpoint} />
         </div>
         <Prose text={endpoint.summary} />
+        {problem !== undefined && (
+          <p class="notice warning" role="status">
+            {problem}
+          </p>
+        )}
       </header>
-      <div class="endpoint-columns">
-        <div class="endpoint-reference">
-          <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
-          <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
-          <RestPaths paths={paths} chosen={chosen} onChoose={choose} />
-        </div>
-        <div class="endpoint-live" ref={live}>
-          <TryIt endpoint={endpoint} described={described} paths={paths.filter(canFill)} call={call} onCall={setCall} />
-          <SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} rest={chosen} />
-        </div>
-      </div>
+      <PartChoice part={part} onPart={setPart} />
+      <TryIt
+        service={service}
+        endpoint={endpoint}
+        described={described}
+        paths={fillable}
+        call={call}
+        onCall={setCall}
+        onSent={() => setPart("try")}
+        docs={
+          <div class="endpoint-reference">
+            <MessageSection title="Request" message={described?.request} stream={endpoint.clientStreaming} />
+            <MessageSection title="Response" message={described?.response} stream={endpoint.serverStreaming} />
+            <RestPaths paths={paths} chosen={chosen} onChoose={choose} />
+            <RecentCalls />
+          </div>
+        }
+        code={<SnippetTabs endpoint={endpoint} call={call} withToken={withToken} described={described} rest={chosen} />}
+      />
     </article>
   );
+}
+
+interface PartChoiceProps {
+  readonly part: string;
+  readonly onPart: (part: string) => void;
+}
+
+/** Shown on a narrow screen only. */
+function PartChoice({ part, onPart }: PartChoiceProps) {
+  return (
+    <nav class="endpoint-parts" aria-label="Parts of the page">
+      {PARTS.map(({ id, title }) => (
+        <button key={id} type="button" aria-pressed={id === part} onClick={() => onPart(id)}>
+          {title}
+        </button>
+      ))}
+    </nav>
+  );
+}
+
+/** The name of the method in words: `Place order` for `Kitchen.PlaceOrder`. */
+function titleOf(name: string): string {
+  const words = name.slice(name.lastIndexOf(".") + 1).match(/[A-Z]+(?![a-z])|[A-Z]?[^A-Z_]+|[A-Z]/g) ?? [name];
+  return words.map((word, index) => (index > 0 && !/^[A-Z]{2,}$/.test(word) ? word.toLowerCase() : word)).join(" ");
+}
+
+async function share(service: string, endpoint: Endpoint, call: TryItState | undefined): Promise<void> {
+  if (call === undefined) return announce("Not copied. Correct the request first.", "bad");
+  const fragment = fragmentOf(call);
+  if (fragment.length > MAX_FRAGMENT) {
+    const size = Math.ceil(fragment.length / 1024);
+    return announce(`Not copied. This request has ${size} kB, and a link may have 8 kB. It stays in this tab.`, "bad");
+  }
+  const isCopied = await copy(location.origin + pageOf(service, endpoint.name) + fragment);
+  if (isCopied) announce("Copied the link to this request, without secrets");
+  else announce("The browser did not let the page copy. Copy the address of the page.", "bad");
+}
+
+/** How long after the last key the address changes. Browsers limit the number of changes. */
+const ADDRESS_DELAY_MS = 250;
+
+/** The call of the entry of the history that is shown. What is typed is stored at once. */
+function useRememberedCall(endpoint: Endpoint, described: EndpointDocument | undefined, paths: readonly RestPath[]) {
+  const entry = useEntry();
+  const [restored] = useState(() =>
+    restoreCall({ entry, page: endpoint.path, fragment: location.hash }, described, paths),
+  );
+  const [call, setState] = useState(restored.call);
+  const setCall = (next: TryItState) => {
+    setState(next);
+    const stored = storableCall(described, next);
+    if (stored !== undefined) saveDraft(entry, endpoint.path, stored);
+  };
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // Without a document, the secrets in the call are not known.
+    const stored = storableCall(described, call);
+    if (stored === undefined) return;
+    const fragment = fragmentOf(stored);
+    const shown = fragment.length > MAX_FRAGMENT ? "" : fragment;
+    const write = () => {
+      if (shown !== location.hash) replaceAddress(location.pathname + location.search + shown);
+    };
+    // A link that had a token or a damaged request does not stay in the address.
+    if (isFirst.current) write();
+    isFirst.current = false;
+    const timer = setTimeout(write, ADDRESS_DELAY_MS);
+    return () => clearTimeout(timer);
+  }, [call, described]);
+  return { call, setCall, problem: restored.problem };
 }
 
 interface MessageSectionProps {
@@ -76,17 +170,17 @@ interface MessageSectionProps {
 function MessageSection({ title, message, stream }: MessageSectionProps) {
   if (message === undefined) return null;
   return (
-    <section class="message">
-      <div class="message-head">
-        <h2>{title}</h2>
+    <details class="message">
+      <summary>
+        {title}{" "}
         <span class="soft">
           {stream && "A stream of "}
           <code>{message.name}</code>
         </span>
-      </div>
+      </summary>
       {message.description !== "" && <Prose text={message.description} />}
       <FieldTable message={message} label={`${title}: ${message.name}`} />
-    </section>
+    </details>
   );
 }
 

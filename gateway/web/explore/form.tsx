@@ -3,16 +3,19 @@
  * not filled in. The form validates nothing: the gateway and the service decide which values a
  * field accepts.
  */
-import { type ComponentChildren, createContext, toChildArray, type VNode } from "preact";
-import { useContext, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, toChildArray, type VNode } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useKeptFocus } from "../state/focus.js";
+import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { Field as Labelled, SelectField, TextField } from "../ui/field.js";
 import { CloseIcon, PlusIcon } from "../ui/icons.js";
-import type { Failure } from "./calls.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
 import { syntaxErrorOf, Unfinished } from "./json-text.js";
+import { type Part, partsOf } from "./message-parts.js";
+import { Inline } from "./prose.js";
+import { useRefusal, useRevealed } from "./refusal.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
 type Change = (value: unknown) => void;
@@ -22,35 +25,57 @@ interface MessageFormProps {
   /** Path of the message in the request; empty for the request itself. */
   readonly path: string;
   readonly value: unknown;
+  /** An example of the message. Its fields are shown first. */
+  readonly example?: unknown;
   readonly onChange: Change;
 }
 
-export function MessageForm({ message, path, value, onChange }: MessageFormProps) {
+export function MessageForm({ message, path, value, example, onChange }: MessageFormProps) {
   const object = asObject(value);
-  const single = message.fields.filter(({ name }) => !message.choices.some((choice) => choice.includes(name)));
-  const set = (name: string, member: unknown) => onChange(withMember(object, name, member));
+  const { first, others } = partsOf(message, asObject(example));
+  const [open, setOpen] = useState(false);
+  const isRevealed = useRevealed();
+  // A field that was set once stays, also while its text is empty, because it may have the focus.
+  const kept = useRef(new Set<Part>());
+  for (const part of others) {
+    const isSet = part.some(({ name }) => object[name] !== undefined || isRevealed(memberPath(path, name)));
+    if (isSet) kept.current.add(part);
+  }
   if (message.fields.length === 0) return <p class="soft">This message has no fields.</p>;
+  const folded = others.filter((part) => !kept.current.has(part)).length;
+  const draw = (part: Part) => (
+    <PartForm key={part.map(({ name }) => name).join()} {...{ part, path, object, example, onChange }} />
+  );
   return (
     <div class="form">
-      {single.map((field) => (
-        <FieldForm
-          key={field.name}
-          field={field}
-          path={memberPath(path, field.name)}
-          value={object[field.name]}
-          onChange={(one) => set(field.name, one)}
-        />
-      ))}
-      {message.choices.map((names) => (
-        <ChoiceForm
-          key={names.join()}
-          fields={message.fields.filter(({ name }) => names.includes(name))}
-          path={path}
-          value={object}
-          onChange={onChange}
-        />
-      ))}
+      {first.map(draw)}
+      {folded > 0 && (
+        <Button small kind="quiet" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {`${open ? "▾" : "▸"} ${folded} other ${folded === 1 ? "field" : "fields"}`}
+        </Button>
+      )}
+      {others.filter((part) => open || kept.current.has(part)).map(draw)}
     </div>
+  );
+}
+
+interface PartFormProps extends Pick<MessageFormProps, "path" | "example" | "onChange"> {
+  readonly part: Part;
+  readonly object: JsonObject;
+}
+
+function PartForm({ part, path, object, example, onChange }: PartFormProps) {
+  const [field, ...more] = part;
+  if (field === undefined) return null;
+  if (more.length > 0) return <ChoiceForm fields={part} path={path} value={object} onChange={onChange} />;
+  return (
+    <FieldForm
+      field={field}
+      path={memberPath(path, field.name)}
+      value={object[field.name]}
+      example={asObject(example)[field.name]}
+      onChange={(one) => onChange(withMember(object, field.name, one))}
+    />
   );
 }
 
@@ -58,6 +83,7 @@ interface FieldFormProps {
   readonly field: Field;
   readonly path: string;
   readonly value: unknown;
+  readonly example?: unknown;
   readonly onChange: Change;
 }
 
@@ -77,16 +103,36 @@ function SingleForm(props: SingleFormProps) {
 function ValueForm({ field, label, path, value, onChange }: SingleFormProps) {
   const refusal = useRefusal(path);
   return (
-    <Labelled
-      error={value instanceof Unfinished ? syntaxErrorOf(value.text) : refusal}
-      label={
-        <>
-          <code>{label}</code> <span class="field-type">{field.type}</span>
-        </>
-      }
-    >
-      {(control) => <Control field={field} control={control} value={value} onChange={onChange} />}
-    </Labelled>
+    <div data-path={path}>
+      <Labelled
+        error={value instanceof Unfinished ? syntaxErrorOf(value.text) : refusal}
+        hint={field.cardinality === "one" ? commentOf(field) : undefined}
+        label={<FieldLabel label={label} type={field.type} deprecated={field.deprecated} />}
+      >
+        {(control) => <Control field={field} control={control} value={value} onChange={onChange} />}
+      </Labelled>
+    </div>
+  );
+}
+
+/** The comments of a field and of its enum; undefined for none. */
+function commentOf({ description, meaning }: Field): VNode | undefined {
+  if (description === "" && meaning === "") return undefined;
+  return <Inline text={[description, meaning].filter((text) => text !== "").join("\n")} />;
+}
+
+interface FieldLabelProps {
+  readonly label: string;
+  readonly type: string;
+  readonly deprecated: boolean;
+}
+
+function FieldLabel({ label, type, deprecated }: FieldLabelProps) {
+  return (
+    <>
+      <code>{label}</code> <span class="field-type">{type}</span>
+      {deprecated && <Badge tone="warning">deprecated</Badge>}
+    </>
   );
 }
 
@@ -135,21 +181,22 @@ function namesOf(fields: readonly Field[]): string {
 }
 
 /** An inner message. It is shown when the visitor adds it, because a message may contain itself. */
-function InnerForm({ field, label, path, value, onChange }: SingleFormProps) {
+function InnerForm({ field, label, path, value, example, onChange }: SingleFormProps) {
+  const group = { field, label, path, type: field.type };
   if (value === undefined || field.message === undefined) {
-    return (
-      <Group
-        label={label}
-        type={field.type}
-        action={<AddButton label={`Add ${label}`} onClick={() => onChange({})} />}
-      />
-    );
+    return <Group {...group} action={<AddButton label={`Add ${label}`} onClick={() => onChange({})} />} />;
   }
   return (
-    <Group label={label} type={field.type} action={<RemoveButton label={label} onClick={() => onChange(undefined)} />}>
-      <MessageForm message={field.message()} path={path} value={value} onChange={onChange} />
+    <Group {...group} action={<RemoveButton label={label} onClick={() => onChange(undefined)} />}>
+      <InnerMessage read={field.message} path={path} value={value} example={example} onChange={onChange} />
     </Group>
   );
+}
+
+/** The message is read once, because its fields are objects of their own at each reading. */
+function InnerMessage({ read, ...form }: Omit<MessageFormProps, "message"> & { readonly read: () => Message }) {
+  const message = useMemo(read, []);
+  return <MessageForm message={message} {...form} />;
 }
 
 function ListForm({ field, path, value, onChange }: FieldFormProps) {
@@ -158,7 +205,7 @@ function ListForm({ field, path, value, onChange }: FieldFormProps) {
   const set = (next: readonly unknown[]) => onChange(next.length === 0 ? undefined : next);
   const add = <AddButton label={`Add an item to ${field.name}`} onClick={() => set([...items, empty])} />;
   return (
-    <Group label={field.name} type={`list of ${field.type}`} action={add}>
+    <Group field={field} label={field.name} path={path} type={`list of ${field.type}`} action={add}>
       {items.map((item, index) => {
         const label = `${field.name} ${index + 1}`;
         const change: Change = (one) => set(one === undefined ? items.toSpliced(index, 1) : items.with(index, one));
@@ -197,7 +244,7 @@ function MapForm({ field, path, value, onChange }: FieldFormProps) {
   const add = () => set([...rows, newRow(freeKey(rows), empty)]);
   const action = <AddButton label={`Add an entry to ${field.name}`} onClick={add} />;
   return (
-    <Group label={field.name} type={`map to ${field.type}`} action={action}>
+    <Group field={field} label={field.name} path={path} type={`map to ${field.type}`} action={action}>
       {rows.map((row, index) => {
         const label = `${field.name} ${index + 1}`;
         const isRepeated = rows.some(({ key }, at) => at > index && key === row.key);
@@ -249,7 +296,9 @@ function freeKey(rows: readonly Row[]): string {
 }
 
 interface GroupProps {
+  readonly field: Field;
   readonly label: string;
+  readonly path: string;
   readonly type: string;
   /** The button that adds to the group, or removes the group. */
   readonly action: VNode;
@@ -257,17 +306,22 @@ interface GroupProps {
 }
 
 /** Several controls with one name. */
-function Group({ label, type, action, children }: GroupProps) {
+function Group({ field, label, path, type, action, children }: GroupProps) {
   const fieldset = useRef<HTMLFieldSetElement>(null);
   useKeptFocus(fieldset);
+  const refusal = useRefusal(path);
+  // The comment of a list is not repeated for its items.
+  const comment = label === field.name ? commentOf(field) : undefined;
   return (
-    <fieldset class="form-group" aria-label={label} ref={fieldset}>
+    <fieldset class="form-group" aria-label={label} data-path={path} ref={fieldset}>
       <div class="form-line">
         <span class="label">
-          <code>{label}</code> <span class="field-type">{type}</span>
+          <FieldLabel label={label} type={type} deprecated={field.deprecated} />
         </span>
         {action}
       </div>
+      {comment && <p class="hint">{comment}</p>}
+      {refusal !== undefined && <p class="field-error">{refusal}</p>}
       {toChildArray(children).length > 0 && <div class="form-inside">{children}</div>}
     </fieldset>
   );
@@ -311,33 +365,6 @@ function emptyOf({ kind, cardinality, values }: Field): unknown {
   if (kind === "number") return 0;
   if (kind === "boolean") return false;
   return kind === "enum" ? values[0] : "";
-}
-
-interface RefusedField {
-  /**
-   * In the gateway's format, such as `items[0].count`. The beginning of a long path is replaced by
-   * `…`.
-   */
-  readonly path: string;
-  readonly reason: string;
-}
-
-/** The field for which the request was refused, as long as the request is unchanged. */
-export const Refused = createContext<RefusedField | undefined>(undefined);
-
-const DETAIL = /^((?:[\w$@.…]|\[\d+\]|\["[^"]*"\])+): (.+)$/s;
-
-export function refusedField(failure: Failure | undefined): RefusedField | undefined {
-  const [, path, reason] = (failure?.status === 400 && DETAIL.exec(failure.detail)) || [];
-  return path === undefined || reason === undefined ? undefined : { path, reason };
-}
-
-/** Why the field at a path was refused. */
-export function useRefusal(path: string): string | undefined {
-  const refused = useContext(Refused);
-  if (refused === undefined) return undefined;
-  const isRefused = refused.path.startsWith("…") ? path.endsWith(refused.path.slice(1)) : path === refused.path;
-  return isRefused ? refused.reason : undefined;
 }
 
 /** The path of a field, or of an entry of a map, in the message at `path`. */

@@ -6,9 +6,7 @@ import { Tabs } from "../ui/tabs.js";
 import type { EndpointDocument, Message } from "./document.js";
 import { MessageForm } from "./form.js";
 import { errorOf, parseExact, READS_EXACTLY, textWith } from "./json-text.js";
-
-/** The request before anything is typed. */
-export const EMPTY_REQUEST = "{}";
+import { EMPTY_REQUEST } from "./request-memory.js";
 
 interface RequestEditorProps {
   readonly described: EndpointDocument | undefined;
@@ -24,7 +22,7 @@ const EDITORS = [
 export function RequestEditor({ described, text, onText }: RequestEditorProps) {
   return (
     <>
-      <RequestInput request={described?.request} text={text} onText={onText} />
+      <RequestInput request={described?.request} example={described?.example} text={text} onText={onText} />
       {text === EMPTY_REQUEST && hasMembers(described?.example) && (
         <p class="actions">
           <Button small onClick={() => onText(JSON.stringify(described?.example, null, 2))}>
@@ -42,10 +40,12 @@ function hasMembers(example: unknown): boolean {
 
 interface RequestInputProps extends Omit<RequestEditorProps, "described"> {
   readonly request: Message | undefined;
+  readonly example: unknown;
 }
 
-function RequestInput({ request, text, onText }: RequestInputProps) {
-  const [editor, setEditor] = useState("form");
+function RequestInput({ request, example, text, onText }: RequestInputProps) {
+  // A text that is not JSON yet can be corrected only there.
+  const [editor, setEditor] = useState(() => (errorOf(text) === undefined ? "form" : "json"));
   // The value of the form is stored, because its text may not be JSON yet, and then cannot be read
   // back from the request.
   const [form, setForm] = useState<{ readonly text: string; readonly value: unknown }>();
@@ -62,7 +62,13 @@ function RequestInput({ request, text, onText }: RequestInputProps) {
       {editor === "json" ? (
         <JsonEditor text={text} error={error} onText={onText} />
       ) : isForm || error === undefined ? (
-        <MessageForm message={request} path="" value={isForm ? form.value : parseExact(text)} onChange={write} />
+        <MessageForm
+          message={request}
+          path=""
+          value={isForm ? form.value : parseExact(text)}
+          example={example}
+          onChange={write}
+        />
       ) : (
         <div class="notice warning">
           <p>The form shows what the JSON says, and that cannot be read now. {error}</p>
@@ -84,7 +90,7 @@ function JsonEditor({
   text,
   error: fault,
   onText,
-}: Omit<RequestInputProps, "request"> & { error: string | undefined }) {
+}: Omit<RequestInputProps, "request" | "example"> & { error: string | undefined }) {
   return (
     <Field label={<span class="hidden">Request as JSON</span>} error={fault}>
       {(control) => (

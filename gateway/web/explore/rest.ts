@@ -88,7 +88,15 @@ export interface RestRequest {
 }
 
 /** The error of a request that cannot be sent to a path, for the visitor who fills in the form. */
-class NotBound extends Error {}
+class NotBound extends Error {
+  /** The path of the field that is the reason. */
+  readonly field: string;
+
+  constructor(field: string, problem: string) {
+    super(`${field} ${problem}`);
+    this.field = field;
+  }
+}
 
 /** The key of a path among the paths of its endpoint: `GET /{name=shelves/*}/books`. */
 export function restKey({ method, template }: RestPath): string {
@@ -131,7 +139,7 @@ export function boundCall(
   text: string,
   message: Message | undefined,
   hidesSecrets = false,
-): { readonly request?: RestRequest; readonly error?: string } {
+): { readonly request?: RestRequest; readonly error?: string; readonly field?: string } {
   const error = errorOf(text);
   if (error !== undefined) return { error };
   try {
@@ -139,7 +147,7 @@ export function boundCall(
     return { request: restRequest(path, (hidesSecrets ? withoutSecrets(message, request) : request) as Json, message) };
   } catch (thrown) {
     if (!(thrown instanceof NotBound)) throw thrown;
-    return { error: thrown.message };
+    return { error: thrown.message, field: thrown.field };
   }
 }
 
@@ -157,15 +165,15 @@ function take(message: Record<string, unknown>, [name = "", ...inner]: readonly 
 
 /** @throws {NotBound} */
 function pathValue(name: string, value: unknown, pattern: string): string {
-  if (isObject(value) || Array.isArray(value)) throw new NotBound(`${name} is a part of the path, so it is one value.`);
+  if (isObject(value) || Array.isArray(value)) throw new NotBound(name, `is a part of the path, so it is one value.`);
   const text = textOf(name, value ?? "");
-  if (text === "" && pattern !== "**") throw new NotBound(`${name} is a part of the path: fill it in.`);
-  if (!regExpOf(pattern).test(text)) throw new NotBound(`${name} is a part of the path: it must be like ${pattern}`);
+  if (text === "" && pattern !== "**") throw new NotBound(name, `is a part of the path: fill it in.`);
+  if (!regExpOf(pattern).test(text)) throw new NotBound(name, `is a part of the path: it must be like ${pattern}`);
   const segments = pattern === "*" ? [text] : text.split("/");
   // Browsers treat these segments as steps in the path, encoded or not
   // (https://url.spec.whatwg.org/#path-state).
   const step = segments.find((segment) => segment === "." || segment === "..");
-  if (step !== undefined) throw new NotBound(`${name} is a part of the path, and a browser cannot send ${step} in it.`);
+  if (step !== undefined) throw new NotBound(name, `is a part of the path, and a browser cannot send ${step} in it.`);
   return segments.map(encodeURIComponent).join("/");
 }
 
@@ -189,7 +197,7 @@ function* queryOf(request: Json, prefix: string, message: Message | undefined): 
     if (isObject(value) && field?.cardinality === "map") yield* mapQueryOf(value, name, field);
     else if (isObject(value)) yield* queryOf(value, `${name}.`, field?.message?.());
     else if (!Array.isArray(value)) yield [name, textOf(name, value)];
-    else if (value.some(isObject)) throw new NotBound(`${name} is a list of messages, which a query cannot have.`);
+    else if (value.some(isObject)) throw new NotBound(name, `is a list of messages, which a query cannot have.`);
     else for (const one of value) yield [name, textOf(name, one)];
   }
 }
@@ -206,7 +214,7 @@ function* mapQueryOf(map: Json, name: string, field: Field): Query {
 /** A value as text that can be percent-encoded. @throws {NotBound} */
 function textOf(name: string, value: unknown): string {
   const text = String(value);
-  if (/\p{Surrogate}/u.test(text)) throw new NotBound(`${name} has half of a surrogate pair, which is no character.`);
+  if (/\p{Surrogate}/u.test(text)) throw new NotBound(name, `has half of a surrogate pair, which is no character.`);
   return text;
 }
 

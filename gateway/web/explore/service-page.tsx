@@ -7,7 +7,7 @@ import { readText } from "../session/api.js";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { useLoad } from "../state/load.js";
-import { useTitle } from "../state/router.js";
+import { useEntry, useTitle } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
@@ -16,7 +16,7 @@ import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
 import { EndpointPage } from "./endpoint-page.js";
 import { Inline, Prose } from "./prose.js";
-import { documentOf, documentPath, type Endpoint, pageOf, type Service } from "./services.js";
+import { documentOf, documentPath, type Endpoint, endpointAt, pageOf, type Service } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 
 interface ServicePageProps {
@@ -29,7 +29,8 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
   const session = useSession();
   const signOuts = useSignOutCount(session?.account);
   const service = services.find((one) => one.name === name.toLowerCase());
-  const endpoint = service?.endpoints.find((one) => one.name.toLowerCase() === endpointName?.toLowerCase());
+  const endpoint = service && endpointName !== undefined ? endpointAt(service, endpointName) : undefined;
+  const entry = useEntry();
   useTitle(endpoint === undefined ? name : `${endpoint.name} · ${name}`);
   const { value, error, reload } = useLoad(() => documentOf(name.toLowerCase()), [name, session]);
   if (service === undefined) return <Missing what={`service ${name}`} back="/explore" title="All services" />;
@@ -52,7 +53,12 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
         ) : endpoint === undefined ? (
           <Overview service={service} document={value} />
         ) : (
-          <EndpointPage key={`${endpoint.path} ${signOuts}`} endpoint={endpoint} document={value} />
+          <EndpointPage
+            key={`${endpoint.path} ${signOuts} ${entry}`}
+            service={service.name}
+            endpoint={endpoint}
+            document={value}
+          />
         )}
       </div>
     </section>

@@ -51,6 +51,19 @@ export function pageOf(service: string, endpoint?: string): string {
   return `/explore/${segments.map(encodeURIComponent).join("/")}`;
 }
 
+/**
+ * The endpoint with a name, such as `Helloworld.Call`, or with the end of a path that calls it:
+ * `Call`, `Helloworld/Call`, in any case.
+ */
+export function endpointAt({ name: service, endpoints }: Service, name: string): Endpoint | undefined {
+  const wanted = name.toLowerCase().replaceAll("/", ".");
+  const path = `/v1/${service}/${name}`.toLowerCase();
+  return (
+    endpoints.find((one) => one.name.toLowerCase() === wanted) ??
+    endpoints.find((one) => one.path.toLowerCase() === path)
+  );
+}
+
 const documents = new Map<string, Promise<OpenApi>>();
 // What a document shows depends on the caller.
 session.follow(() => {

@@ -5,11 +5,11 @@ import { Tabs } from "../ui/tabs.js";
 import { Code } from "./code.js";
 import type { EndpointDocument } from "./document.js";
 import { errorOf, parseExact, roundingError } from "./json-text.js";
+import type { TryItState } from "./request-memory.js";
 import { boundCall, type RestPath } from "./rest.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
 import { type Shape, snippetsFor } from "./snippets.js";
-import type { TryItState } from "./try-it.js";
 
 interface SnippetTabsProps {
   readonly endpoint: Endpoint;

@@ -1,45 +1,39 @@
 /** Try it: the visitor makes a call from the page, and sees its response as it arrives. */
-import type { ComponentChildren, VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
+import type { VNode } from "preact";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
-import { useKeptFocus } from "../state/focus.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
-import { SelectField, TextField } from "../ui/field.js";
-import { type CallProgress, type CallTarget, useHttpCall, useWebSocketCall } from "./call-progress.js";
+import { TextField } from "../ui/field.js";
+import { CallForm, type CallFormProps, FORM } from "./call-form.js";
+import { type CallTarget, useHttpCall, useWebSocketCall } from "./call-progress.js";
 import { Code } from "./code.js";
 import type { EndpointDocument, Message } from "./document.js";
-import { Refused, refusedField } from "./form.js";
 import { errorOf, parseExact } from "./json-text.js";
 import { Prose } from "./prose.js";
+import { recordCall } from "./recent-calls.js";
 import { RequestEditor } from "./request-editor.js";
-import { ResponseView } from "./response-view.js";
+import { MAX_FRAGMENT, storableCall, type TryItState } from "./request-memory.js";
 import { boundCall, type RestPath, type RestRequest, restKey } from "./rest.js";
 import { withoutSecrets } from "./secrets.js";
 import type { Endpoint } from "./services.js";
 
-export interface TryItState {
-  /** The request, as JSON text. The form shows the same request. */
-  readonly text: string;
-  /** Whether the call leaves the token out although there is a session. */
-  readonly asNobody: boolean;
-  /** Empty for the caller's own namespace. */
-  readonly namespace: string;
-  /** The key of the REST path that is called (`restKey`); empty for a call by name. */
-  readonly rest: string;
-}
-
 interface TryItProps {
   /** The REST paths of the endpoint that the form can fill in. */
   readonly paths: readonly RestPath[];
+  readonly service: string;
   readonly endpoint: Endpoint;
   readonly described: EndpointDocument | undefined;
   readonly call: TryItState;
   readonly onCall: (call: TryItState) => void;
+  /** Called when a call begins. */
+  readonly onSent: () => void;
+  /** What is below the form, and below the response. */
+  readonly docs: VNode;
+  readonly code: VNode;
 }
 
-export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) {
+export function TryIt({ service, endpoint, described, paths, call, onCall, onSent, docs, code }: TryItProps) {
   const session = useSession();
   const withToken = session !== undefined && !call.asNobody;
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
@@ -62,29 +56,71 @@ export function TryIt({ endpoint, described, paths, call, onCall }: TryItProps) 
       onClose={onClose}
     />
   );
+  const onEnd = (status: number, sent: TryItState) => {
+    const stored = storableCall(described, sent);
+    const isShort = stored !== undefined && stored.text.length <= MAX_FRAGMENT;
+    recordCall({ service, endpoint: endpoint.name, call: isShort ? stored : undefined, status, at: Date.now() });
+  };
   const Controls = endpoint.clientStreaming ? WebSocketControls : HttpControls;
   return (
-    <section class="panel try-it">
-      <header class="panel-head">
-        <h2>Try it</h2>
-        <CallAs call={call} onCall={onCall} />
-      </header>
+    <Controls
+      target={target}
+      call={call}
+      body={body}
+      unbound={bound?.error === undefined ? undefined : { error: bound.error, field: bound.field }}
+      confirm={asks ? confirm : undefined}
+      onSent={onSent}
+      onEnd={onEnd}
+      head={
+        <>
+          <PathChoice path={path} isSocket={endpoint.clientStreaming} paths={paths} call={call} onCall={onCall} />
+          <CallAs call={call} onCall={onCall} />
+        </>
+      }
+      docs={docs}
+      code={code}
+    >
       {session === undefined && !endpoint.open && <NeedsToken />}
-      {paths.length > 0 && (
-        <SelectField
-          label="Call"
-          options={[["", `POST ${path}, by name`], ...paths.map((one) => [restKey(one), restKey(one)] as const)]}
-          value={call.rest}
-          onInput={(rest) => onCall({ ...call, rest })}
-        />
-      )}
-      <Controls target={target} text={call.text} body={body} error={bound?.error} confirm={asks ? confirm : undefined}>
-        <RequestEditor described={described} text={call.text} onText={(text) => onCall({ ...call, text })} />
-        {bound !== undefined && <BoundLine bound={bound} />}
-        {/* A browser can send no headers with a WebSocket. */}
-        {!withToken && !endpoint.clientStreaming && <NamespaceField call={call} onCall={onCall} />}
-      </Controls>
-    </section>
+      <RequestEditor described={described} text={call.text} onText={(text) => onCall({ ...call, text })} />
+      {bound?.request && <RequestLine request={bound.request} />}
+      {/* A browser can send no headers with a WebSocket. */}
+      {!withToken && !endpoint.clientStreaming && <NamespaceField call={call} onCall={onCall} />}
+    </Controls>
+  );
+}
+
+interface PathChoiceProps extends Pick<TryItProps, "paths" | "call" | "onCall"> {
+  readonly path: string;
+  readonly isSocket: boolean;
+}
+
+/** What is called: the endpoint by its name, or one of its REST paths. */
+function PathChoice({ path, isSocket, paths, call, onCall }: PathChoiceProps) {
+  if (paths.length === 0) {
+    return (
+      <p class="path call-path">
+        <span class="method">{isSocket ? "WebSocket" : "POST"}</span>
+        <code>{path}</code>
+      </p>
+    );
+  }
+  const options = [
+    ["", `POST ${path}, by name`],
+    ...paths.map((one) => [restKey(one), restKey(one)] as const),
+  ] as const;
+  return (
+    <select
+      class="call-path"
+      aria-label="Call"
+      value={call.rest}
+      onChange={(event) => onCall({ ...call, rest: event.currentTarget.value })}
+    >
+      {options.map(([key, title]) => (
+        <option key={key} value={key}>
+          {title}
+        </option>
+      ))}
+    </select>
   );
 }
 
@@ -93,10 +129,8 @@ function bodyText(request: RestRequest | undefined): string | undefined {
 }
 
 /** The request line that is sent, made from the values of the form. */
-function BoundLine({ bound: { request, error } }: { readonly bound: ReturnType<typeof boundCall> }) {
-  return request === undefined ? (
-    <p class="notice warning">{error}</p>
-  ) : (
+function RequestLine({ request }: { readonly request: RestRequest }) {
+  return (
     <output class="path" aria-label="Request line">
       <span class="method">{request.method}</span>
       <code>{request.path}</code>
@@ -138,11 +172,12 @@ function withoutSecretText(request: Message | undefined, text: string): string {
 
 function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
   const session = useSession();
-  if (session === undefined) return <span class="soft">without a token</span>;
+  if (session === undefined) return <span class="soft call-as">without a token</span>;
   return (
     <label class="call-as">
-      <span>Call as</span>
+      <span>as</span>
       <select
+        aria-label="Call as"
         value={call.asNobody ? "nobody" : "self"}
         onChange={(event) => onCall({ ...call, asNobody: event.currentTarget.value === "nobody" })}
       >
@@ -153,45 +188,36 @@ function CallAs({ call, onCall }: Pick<TryItProps, "call" | "onCall">) {
   );
 }
 
-interface ControlsProps {
+interface ControlsProps extends Omit<CallFormProps, "progress" | "onSend" | "buttons"> {
   readonly target: CallTarget;
-  readonly text: string;
   /** The body that is sent: JSON text, or undefined for no body. */
   readonly body: string | undefined;
-  /** Why nothing can be sent. */
-  readonly error: string | undefined;
-  /** Asks before anything is sent; undefined if there is nothing to ask. */
-  readonly confirm: ((onConfirm: () => void, onClose: () => void) => VNode) | undefined;
-  readonly children: ComponentChildren;
 }
 
-function HttpControls({ target, text, body, error, confirm, children }: ControlsProps) {
+function HttpControls({ target, body, ...form }: ControlsProps) {
   const { progress, send, cancel } = useHttpCall();
   const busy = progress?.state === "open";
-  return (
-    <CallForm
-      progress={progress}
-      text={text}
-      editor={children}
-      confirm={confirm}
-      onSend={busy || error !== undefined ? undefined : () => send(target, body)}
-    >
-      <Button type="submit" kind="primary" busy={busy} disabled={error !== undefined}>
+  const isUnbound = form.unbound !== undefined;
+  const buttons = (
+    <>
+      <Button type="submit" form={FORM} kind="primary" busy={busy} disabled={isUnbound}>
         Send
       </Button>
       {busy && <Button onClick={cancel}>Cancel</Button>}
-    </CallForm>
+    </>
   );
+  const onSend = busy || isUnbound ? undefined : () => send(target, body);
+  return <CallForm {...form} progress={progress} buttons={buttons} onSend={onSend} />;
 }
 
-function WebSocketControls({ target, text, confirm, children }: ControlsProps) {
+function WebSocketControls({ target, body: _, ...form }: ControlsProps) {
   const { progress, open, send, end, cancel } = useWebSocketCall();
   const isOpen = progress?.state === "open";
   const takes = isOpen && progress.opened && !progress.ended;
-  const onSend = takes ? () => send(text) : isOpen ? undefined : () => open(target);
-  return (
-    <CallForm progress={progress} text={text} editor={children} confirm={confirm} onSend={onSend}>
-      <Button type="submit" kind="primary" disabled={isOpen && !takes}>
+  const onSend = takes ? () => send(form.call.text) : isOpen ? undefined : () => open(target);
+  const buttons = (
+    <>
+      <Button type="submit" form={FORM} kind="primary" disabled={isOpen && !takes}>
         {isOpen ? "Send this message" : "Open the stream"}
       </Button>
       {isOpen && (
@@ -202,59 +228,9 @@ function WebSocketControls({ target, text, confirm, children }: ControlsProps) {
           <Button onClick={cancel}>Cancel</Button>
         </>
       )}
-    </CallForm>
-  );
-}
-
-interface CallFormProps {
-  readonly progress: CallProgress | undefined;
-  readonly text: string;
-  readonly editor: ComponentChildren;
-  readonly confirm: ControlsProps["confirm"];
-  /** Undefined while nothing can be sent. */
-  readonly onSend: (() => void) | undefined;
-  /** Buttons. The first one sends. */
-  readonly children: ComponentChildren;
-}
-
-function CallForm({ progress, text, editor, confirm, onSend, children }: CallFormProps) {
-  const [sent, setSent] = useState("");
-  const [asking, setAsking] = useState(false);
-  const actions = useRef<HTMLParagraphElement>(null);
-  useKeptFocus(actions);
-  const onSubmit = (event: Event) => {
-    event.preventDefault();
-    if (onSend === undefined) return;
-    if (confirm === undefined) send();
-    else setAsking(true);
-  };
-  const send = () => {
-    setAsking(false);
-    setSent(text);
-    onSend?.();
-  };
-  // Ctrl+Enter sends from every control. The browser itself sends at Enter only in a line of text,
-  // not in a text area or a select.
-  const onKeyDown = (event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-    event.preventDefault();
-    event.currentTarget.requestSubmit();
-  };
-  return (
-    <>
-      <form class="stack" onSubmit={onSubmit} onKeyDown={onKeyDown}>
-        <Refused.Provider value={sent === text ? refusedField(progress?.failure) : undefined}>
-          {editor}
-        </Refused.Provider>
-        <p class="actions" ref={actions}>
-          {children}
-          {progress?.state !== "open" && <span class="soft">or Ctrl+Enter</span>}
-        </p>
-      </form>
-      <ResponseView progress={progress} />
-      {asking && confirm?.(send, () => setAsking(false))}
     </>
   );
+  return <CallForm {...form} progress={progress} buttons={buttons} onSend={onSend} />;
 }
 
 interface ConfirmCallProps {

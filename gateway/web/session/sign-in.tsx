@@ -1,7 +1,7 @@
 /**
  * Signing in: a dialog over the page that is shown, and the same form on the console's first page.
  */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../http.js";
 import { Store, useStore } from "../state/store.js";
 import { Button } from "../ui/button.js";
@@ -20,6 +20,18 @@ const signingIn = new Store(false);
 /** Asks for an account and password, over the page that is shown. */
 export function askToSignIn(): void {
   asked.set(true);
+}
+
+/** Calls `act` when the visitor has signed in by the dialog, and the dialog is closed. */
+export function useSignedInAgain(act: () => void): void {
+  const shown = useStore(asked);
+  const latest = useRef(act);
+  latest.current = act;
+  const wasShown = useRef(shown);
+  useEffect(() => {
+    if (wasShown.current && !shown && session.value !== undefined && ended.value === undefined) latest.current();
+    wasShown.current = shown;
+  }, [shown]);
 }
 
 export function SignInDialog() {

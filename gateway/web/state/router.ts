@@ -16,7 +16,8 @@ export interface PageProps {
 
 const path = new Store(location.pathname);
 const query = new Store(location.search);
-const fragment = new Store(location.hash);
+const entry = new Store("");
+let fragment = location.hash;
 
 /** The path of the page that is shown, such as `/explore/helloworld`. */
 export function usePath(): string {
@@ -29,15 +30,17 @@ export function useQuery(): URLSearchParams {
   return useMemo(() => new URLSearchParams(text), [text]);
 }
 
-/** The fragment of the address, such as `#request=…`; empty for none. */
-export function useFragment(): string {
-  return useStore(fragment);
+/**
+ * Names the entry of the browser's history that is shown. Reload and Back do not change the name.
+ */
+export function useEntry(): string {
+  return useStore(entry);
 }
 
 /** Opens a page. @param to its path, which may have a query and a fragment */
 export function navigate(to: string): void {
-  entry = newEntry();
-  history.pushState({ entry }, "", to);
+  entry.set(newEntry());
+  history.pushState({ entry: entry.value }, "", to);
   readAddress();
   scrollTo(0, 0);
   focusPage();
@@ -50,13 +53,8 @@ export function navigate(to: string): void {
  * to the page before.
  */
 export function replaceAddress(to: string): void {
-  history.replaceState({ entry }, "", to);
+  history.replaceState({ entry: entry.value }, "", to);
   readAddress();
-}
-
-/** Names the entry of the browser's history that is shown. Reload and Back do not change the name. */
-export function currentEntry(): string {
-  return entry;
 }
 
 /**
@@ -66,11 +64,11 @@ export function currentEntry(): string {
 export function startRouter(): void {
   // The browser restores a scroll position before the content of the page has been loaded.
   history.scrollRestoration = "manual";
-  startScrollPositions(currentEntry);
+  startScrollPositions(() => entry.value);
   enter();
   addEventListener("popstate", () => {
     if (staying.size === 0) return enter();
-    history.pushState({ entry }, "", path.value + query.value + fragment.value);
+    history.pushState({ entry: entry.value }, "", path.value + query.value + fragment);
     for (const notify of staying) notify();
   });
   document.addEventListener("click", (event) => {
@@ -89,15 +87,15 @@ export function startRouter(): void {
 /** Shows the page of the entry of the history that the browser has chosen. */
 function enter(): void {
   const state: { readonly entry?: unknown } | null = history.state;
-  entry = typeof state?.entry === "string" ? state.entry : newEntry();
-  if (state?.entry !== entry) history.replaceState({ entry }, "");
+  const known = typeof state?.entry === "string" ? state.entry : undefined;
+  const shown = known ?? newEntry();
+  if (known === undefined) history.replaceState({ entry: shown }, "");
+  entry.set(shown);
   readAddress();
-  const top = scrollPositionOf(entry);
+  const top = scrollPositionOf(shown);
   if (top !== undefined) keepPlaced(() => scrollTo(0, top));
   else if (location.hash !== "") showTarget();
 }
-
-let entry = "";
 
 function newEntry(): string {
   return `${Date.now()}-${Math.random()}`;
@@ -106,7 +104,7 @@ function newEntry(): string {
 function readAddress(): void {
   path.set(location.pathname);
   query.set(location.search);
-  fragment.set(location.hash);
+  fragment = location.hash;
 }
 
 /** Shows the element that the fragment names, once it has been drawn. */

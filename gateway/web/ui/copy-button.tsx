@@ -34,7 +34,8 @@ export function CopyButton({ text, what, autofocus }: CopyButtonProps) {
   );
 }
 
-async function copy(text: string): Promise<boolean> {
+/** Copies a text to the clipboard. Returns whether the browser allowed it. */
+export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -4,9 +4,10 @@
  * https://html.spec.whatwg.org/multipage/interactive-elements.html#dom-dialog-showmodal
  */
 import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { keepFocus } from "../state/focus.js";
 import { useStay } from "../state/router.js";
+import { Button } from "./button.js";
 import { CloseIcon } from "./icons.js";
 import { Status } from "./status.js";
 
@@ -20,8 +21,8 @@ interface DialogProps {
    */
   readonly shownOnce?: boolean;
   /**
-   * Called for Escape, for the close button, and, if nothing was typed, for a click beside the
-   * dialog.
+   * Called for Escape, for the close button, and for a click beside the dialog. If something was
+   * typed, the dialog asks first, and ignores a click beside it.
    */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
@@ -31,13 +32,18 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
   const dialog = useRef<HTMLDialogElement>(null);
   const typed = useRef(false);
   const id = useId();
-  const close = () => busy || onClose();
+  const [asking, setAsking] = useState(false);
+  const leave = () => busy || onClose();
+  const close = () => {
+    if (typed.current && !busy) setAsking(true);
+    else leave();
+  };
   const show = () => {
     dialog.current?.showModal();
     // The focus starts at the first control, if there is one, and not at the close button.
     dialog.current?.querySelector<HTMLElement>("input, select, textarea")?.focus();
   };
-  useStay(busy || shownOnce, close);
+  useStay(busy || shownOnce, leave);
   useLayoutEffect(() => {
     const shown = dialog.current;
     show();
@@ -71,9 +77,38 @@ export function Dialog({ title, busy = false, shownOnce = false, onClose, childr
             <CloseIcon />
           </button>
         </header>
+        {asking && <Unsaved onStay={() => setAsking(false)} onLeave={leave} />}
         {children}
       </div>
       <Status />
     </dialog>
+  );
+}
+
+interface UnsavedProps {
+  readonly onStay: () => void;
+  readonly onLeave: () => void;
+}
+
+/** Asks before what was typed is lost. */
+function Unsaved({ onStay, onLeave }: UnsavedProps) {
+  const stay = useRef<HTMLParagraphElement>(null);
+  const before = useRef(document.activeElement);
+  useLayoutEffect(() => {
+    stay.current?.querySelector("button")?.focus();
+    return () => (before.current as HTMLElement | null)?.focus();
+  }, []);
+  return (
+    <div class="notice warning" role="alert">
+      <p>What you typed here is lost when the dialog closes.</p>
+      <p class="actions" ref={stay}>
+        <Button small onClick={onStay}>
+          Go on typing
+        </Button>
+        <Button small kind="danger" onClick={onLeave}>
+          Close
+        </Button>
+      </p>
+    </div>
   );
 }

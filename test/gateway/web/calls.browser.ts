@@ -70,6 +70,7 @@ t.test("a call to try", async (t) => {
 
   t.test("a field of any JSON sends exactly the text that it shows", async (t) => {
     const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
+    await page.getByRole("button", { name: /other fields$/ }).click();
     const extras = page.getByRole("textbox", { name: "extras" });
     await extras.fill('{"a": 1}');
     await extras.fill('{"a": 2');
@@ -173,7 +174,7 @@ t.test("a call to try", async (t) => {
     const { page } = watched;
     await page.getByRole("heading", { name: /There is no endpoint Shop.Fail that you may call/ }).waitFor();
     await signIn(page);
-    await page.getByRole("heading", { level: 1, name: "Shop.Fail" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Fail" }).waitFor();
     const sent = page.waitForRequest((request) => request.method() === "POST");
     await page.getByRole("button", { name: "Send" }).click();
     const request = await sent;

@@ -36,7 +36,7 @@ t.test("with only the keyboard", async (t) => {
     await page.keyboard.type("hello");
     await tabTo(page, "Helloworld.Call");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Helloworld.Call" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Call" }).waitFor();
     t.equal(await page.evaluate("document.activeElement.tagName"), "MAIN", "as after loading a document");
     await tabTo(page, "Form");
     await page.keyboard.press("ArrowRight");

@@ -100,6 +100,7 @@ t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
     await page.getByRole("navigation").getByRole("link", { name: "Redeem (deprecated)" }).click();
     const head = page.locator(".endpoint-page .page-head");
     await head.getByText("Deprecated", { exact: true }).waitFor();
+    await page.locator("summary", { hasText: "Request" }).click();
     const field = page.locator(".field-row").filter({ hasText: "Now on the voucher" });
     await field.getByText("deprecated", { exact: true }).waitFor();
     await screenshot(page, "deprecated-endpoint");

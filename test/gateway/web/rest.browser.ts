@@ -18,7 +18,7 @@ t.test("a call by a REST path", async (t) => {
     const watched = await visit(t, setting, "/explore/library/Library.Get");
     const { page } = watched;
     await page.getByLabel("Call", { exact: true }).selectOption("GET /lib/{name=shelves/*}");
-    const tryIt = page.locator(".try-it");
+    const tryIt = page.locator(".request-part");
     await tryIt.getByText("name is a part of the path: fill it in").waitFor();
     await tryIt.getByRole("textbox", { name: /^name/ }).first().fill("racks/1");
     await tryIt.getByText("it must be like shelves/*").waitFor();
@@ -29,8 +29,8 @@ t.test("a call by a REST path", async (t) => {
       .fill("7");
     const line = page.getByLabel("Request line");
     t.equal(await line.innerText(), "GET\n/lib/shelves/poetry%20%26%20prose?shelf=7");
-    await tryIt.getByRole("button", { name: "Send" }).click();
-    await tryIt.getByText('"shelves/poetry & prose"').waitFor();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".response-part").getByText('"shelves/poetry & prose"').waitFor();
     const sent = logged.find(({ endpoint }) => endpoint === "library:Library.Get");
     t.match(sent, { method: "GET", dialect: "http-rule", status: 200 });
     const code = page.locator(".snippets pre");
@@ -43,12 +43,13 @@ t.test("a call by a REST path", async (t) => {
   await t.test("PUT: the rest is the body, and a path can be chosen in the list too", async (t) => {
     const watched = await visit(t, setting, "/explore/library/Library.Put", { width: 390, scheme: "dark" });
     const { page } = watched;
+    await page.getByRole("button", { name: "Docs" }).click();
     await page.getByRole("button", { name: "Try PUT /lib/all/{name}", exact: true }).click();
     await page.getByRole("tab", { name: "JSON" }).click();
     await page.getByLabel("Request as JSON").fill('{"name":"a/b","shelf":"9007199254740993","tags":["x"]}');
     t.equal(await page.getByLabel("Request line").innerText(), "PUT\n/lib/all/a%2Fb");
     await page.locator(".try-it").getByRole("button", { name: "Send" }).click();
-    await page.locator(".try-it").getByText('"9007199254740993"').waitFor();
+    await page.locator(".response-part").getByText('"9007199254740993"').waitFor();
     t.match(
       logged.find(({ endpoint }) => endpoint === "library:Library.Put"),
       { method: "PUT", status: 200 },
@@ -70,7 +71,7 @@ t.test("a call by a REST path", async (t) => {
     await dialog.waitFor();
     t.notOk(logged.some(({ method }) => method === "DELETE"));
     await dialog.getByRole("button", { name: "Call Library.Get" }).click();
-    await page.locator(".try-it").getByText('"shelves/1"').waitFor();
+    await page.locator(".response-part").getByText('"shelves/1"').waitFor();
     t.match(
       logged.find(({ method }) => method === "DELETE"),
       { endpoint: "library:Library.Get", status: 200 },

@@ -67,7 +67,7 @@ t.test("the list of services", async (t) => {
     await page.keyboard.press("/");
     await page.keyboard.type("patience");
     await page.getByRole("link", { name: "Shop.Call" }).click();
-    await page.getByRole("heading", { level: 1, name: "Shop.Call" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Call" }).waitFor();
     t.equal(new URL(page.url()).pathname, "/explore/shop/Shop.Call");
     await page.goBack();
     t.equal(await page.getByRole("searchbox").inputValue(), "patience");

@@ -47,7 +47,7 @@ t.test("the session", async (t) => {
     const calls: (string | undefined)[] = [];
     page.on("request", (request) => calls.push(`${new URL(request.url()).pathname}`));
     await signIn(page);
-    await page.getByRole("heading", { level: 1, name: "Helloworld.Call" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Call" }).waitFor();
     // By then the requests for both lists of the new session have ended.
     await untilSettled(page);
     calls.length = 0;
