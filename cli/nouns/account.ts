@@ -44,6 +44,11 @@ interface PasswordOptions {
   readonly passwordStdin?: true;
 }
 
+interface CreateOptions extends PasswordOptions {
+  readonly scope?: readonly string[];
+  readonly service?: true;
+}
+
 const setScopes = gatewayCommand({
   usage: "scopes <account> [scopes...]",
   summary: "replace the scopes that an account holds",
@@ -81,21 +86,26 @@ export const account: Noun = {
 
   create: gatewayCommand({
     usage: "account <name>",
-    summary: "create an account; asks for its password",
+    summary: "create an account; asks for its password, unless it has none",
     examples: [
       "portico auth create account bob",
       "portico auth create account alice --scope=admin --scope=billing",
       "portico auth create account ci --password-stdin < password.txt",
+      "portico auth create account partner-acme --service    no password: it calls with keys",
     ],
     options: [
       new CompletedOption("--scope <scope>", "scope it holds; again for more", scopes).argParser(collect),
       new Option("--password-stdin", "read its password from standard input"),
+      new Option("--service", "an account for a program: without a password, it cannot log in").conflicts(
+        "passwordStdin",
+      ),
     ],
     readsInput: true,
-    async run({ io, client, output }, name: string, options: PasswordOptions & { scope?: readonly string[] }) {
+    async run({ io, client, output }, name: string, { scope: scopes, service, passwordStdin }: CreateOptions) {
       await client.token();
-      const password = await newPassword(io, options.passwordStdin === true);
-      const created = await client.ask("auth/Accounts/Create", { name, password, scopes: options.scope });
+      const password = service ? undefined : await newPassword(io, passwordStdin === true);
+      const request = { name, password, scopes, withoutPassword: service };
+      const created = await client.ask("auth/Accounts/Create", request);
       await printItem(io, output, { name, value: created, text: ["Account created"] });
     },
   }),

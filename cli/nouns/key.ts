@@ -12,6 +12,7 @@ import type { GatewayClient } from "../http/client.js";
 import { collect, parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
+import { accountNames } from "./account.js";
 import { listCommand, type Noun, printSecret } from "./noun.js";
 import { warnUnserved } from "./unserved.js";
 
@@ -64,6 +65,7 @@ function printCreated(connection: CommandConnection, response: CreateKeyResponse
 }
 
 interface CreateOptions {
+  readonly account?: string;
   readonly lifetime?: string;
   readonly resource?: readonly string[];
 }
@@ -78,21 +80,24 @@ export const key: Noun = {
 
   create: gatewayCommand({
     usage: "key <name>",
-    summary: "create an API key of yours; prints it once",
+    summary: "create an API key; prints it once",
     examples: [
       "portico auth create key ci",
+      "portico auth create key nightly --account=partner-acme    for another account, as an administrator",
       "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
       "KEY=$(portico auth create key ci)",
     ],
     options: [
+      new CompletedOption("--account <account>", "whose key it is (default: yours)", accountNames),
       new Option("--lifetime <time>", "1d to 365d (default 90d)").argParser(parseDuration),
       new CompletedOption("--resource <pattern>", "limit it to what matches; again for more", resources).argParser(
         collect,
       ),
     ],
-    async run(connection, name: string, { lifetime, resource }: CreateOptions) {
+    async run(connection, name: string, { account, lifetime, resource }: CreateOptions) {
       const { client } = connection;
-      await printCreated(connection, await client.ask("auth/Keys/Create", { name, lifetime, resources: resource }));
+      const request = { name, account, lifetime, resources: resource };
+      await printCreated(connection, await client.ask("auth/Keys/Create", request));
       await warnUnserved(connection, resource ?? []);
     },
   }),

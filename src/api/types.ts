@@ -104,6 +104,8 @@ export interface Account {
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
+  /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
+  readonly withoutPassword: boolean;
 }
 
 export interface ListAuditResponse {
@@ -509,6 +511,8 @@ export interface CreateKeyRequest {
   readonly lifetime?: Duration;
   /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
   readonly resources?: readonly string[];
+  /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
+  readonly account?: string;
 }
 
 export interface RevokeKeyRequest {
@@ -577,10 +581,12 @@ export interface ListAccountsRequest {
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   readonly name?: string;
-  /** 12 to 128 characters. */
+  /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string;
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes?: readonly string[];
+  /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
+  readonly withoutPassword?: boolean;
 }
 
 export interface DeleteAccountRequest {
@@ -714,13 +720,17 @@ export interface DescribeRequest {
 export interface Endpoints {
   /** Lists the keys by account, oldest first, in pages. */
   "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
-  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
+  /**
+   * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
+   * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
+   * it, and a key that is limited to resources cannot create any.
+   */
   "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
   /** Revokes a key. When this answers, no gateway accepts the key. */
   "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
   /**
    * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
-   * caller uses a key, the new key expires no later than that one.
+   * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
    */
   "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
   /** Lists the rules, by descending priority and then by ID; in pages for who asks for them. */
@@ -737,7 +747,10 @@ export interface Endpoints {
   "auth/Accounts/List": { readonly request: ListAccountsRequest; readonly response: ListAccountsResponse };
   /** Creates an account. */
   "auth/Accounts/Create": { readonly request: CreateAccountRequest; readonly response: Account };
-  /** Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted. */
+  /**
+   * Deletes an account with all its tokens and keys. The last account of a namespace with a password and the scope `admin` cannot
+   * be deleted.
+   */
   "auth/Accounts/Delete": { readonly request: DeleteAccountRequest; readonly response: Empty };
   /** Replaces an account's scopes. */
   "auth/Accounts/SetScopes": { readonly request: SetScopesRequest; readonly response: Account };

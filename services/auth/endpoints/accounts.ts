@@ -68,17 +68,18 @@ export function accounts(options: Options): ServicePart {
 
 async function create(
   { changes, passwords }: Options,
-  { name, password, scopes }: CreateAccountRequest,
+  { name, password, scopes, withoutPassword = false }: CreateAccountRequest,
   context: Context,
 ): Promise<Account> {
   const caller = accountOf(context);
   if (!ACCOUNT_NAME.test(name)) {
     throw invalidArgument("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
   }
-  checkPassword("password", password);
+  if (!withoutPassword) checkPassword("password", password);
+  else if (password !== "") throw invalidArgument("password: must be empty for an account without a password");
   checkEach("scopes", scopes, MAX_SCOPES, checkScope);
   const checked = [...new Set(scopes)];
-  const hash = await passwords.hash(password);
+  const hash = withoutPassword ? undefined : await passwords.hash(password);
   await changes.make(authorOf(context), ({ namespaces }) => {
     const present = namespaces.get(caller.namespace)?.accounts;
     if (present?.has(name)) {
@@ -89,7 +90,8 @@ async function create(
     }
     return [{ $case: "accountCreated", value: { namespace: caller.namespace, name, scopes: checked, password: hash } }];
   });
-  return { name, scopes: checked, created: changes.state.account(caller.namespace, name)?.created };
+  const { created } = changes.state.account(caller.namespace, name) ?? {};
+  return { name, scopes: checked, created, withoutPassword };
 }
 
 async function setScopes(changes: Changes, request: SetScopesRequest, context: Context): Promise<Account> {
@@ -156,8 +158,8 @@ function listOf(state: State, namespace: string): PageItems<Account> {
   };
 }
 
-function shown({ name, scopes, created }: AccountState): Account {
-  return { name, scopes, created };
+function shown({ name, scopes, created, password }: AccountState): Account {
+  return { name, scopes, created, withoutPassword: password === undefined };
 }
 
 function find(state: State, namespace: string, name: string): AccountState {
@@ -166,10 +168,16 @@ function find(state: State, namespace: string, name: string): AccountState {
   return account;
 }
 
-/** @throws {StatusError} FAILED_PRECONDITION when no other account has the scope `admin`. */
+/**
+ * @throws {StatusError} FAILED_PRECONDITION when no other account can log in and has the scope
+ *   `admin`.
+ */
 function keepAnAdmin(state: State, namespace: string, name: string): void {
-  if (state.accounts(namespace).some((account) => account.name !== name && account.scopes.includes(ADMIN_SCOPE)))
-    return;
   if (!state.account(namespace, name)?.scopes.includes(ADMIN_SCOPE)) return;
-  throw failedPrecondition(`${name} is the last account with the scope ${ADMIN_SCOPE}; give it to another first`);
+  const isOtherAdmin = (account: AccountState): boolean =>
+    account.name !== name && account.scopes.includes(ADMIN_SCOPE) && account.password !== undefined;
+  if (state.accounts(namespace).some(isOtherAdmin)) return;
+  throw failedPrecondition(
+    `${name} is the last account with the scope ${ADMIN_SCOPE} and a password; give it to another first`,
+  );
 }

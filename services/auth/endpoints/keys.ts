@@ -76,12 +76,14 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
   if (!(life >= DAY && life <= MAX_LIFE)) throw invalidArgument("lifetime: must be from 1 to 365 days");
   checkEach("resources", resources, MAX_RESOURCES, parsePattern);
-  const { namespace, account } = caller;
+  const { namespace } = caller;
+  const account = request.account || caller.account;
   if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
   const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
   const decide: Decide = (state) => {
+    checkOwner(state, caller, account);
     checkQuota(state, key, changes.now);
     return [{ $case: "keyCreated", value: { key } }];
   };
@@ -104,6 +106,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
+    checkOwner(state, caller, key.account);
     checkQuota(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));
     return [
@@ -214,6 +217,31 @@ export async function findByPrefixOrName(
   const more = others.length + 1 - shown.length;
   const candidates = shown.join(", ") + (more > 0 ? ` and ${more} more` : "");
   throw invalidArgument(`key: several keys have the name ${text}; give the prefix of one: ${candidates}`);
+}
+
+/** Maximum number of scopes that an error names. */
+const MAX_SHOWN_SCOPES = 3;
+
+/**
+ * Whoever creates a key reads its secret, and so can call as its account. So a caller creates keys
+ * only for accounts whose scopes it has itself.
+ * @throws {StatusError} PERMISSION_DENIED, NOT_FOUND
+ */
+function checkOwner(state: State, caller: KnownCaller, name: string): void {
+  if (name === caller.account) return;
+  if (!isAdmin(caller)) {
+    throw permissionDenied("account: only an administrator may create a key for another account");
+  }
+  const owner = state.account(caller.namespace, name);
+  if (owner === undefined) throw notFound(`no account with the name ${name}`);
+  const held = new Set(state.account(caller.namespace, caller.account)?.scopes);
+  const lacking = owner.scopes.filter((scope) => !held.has(scope));
+  if (lacking.length === 0) return;
+  const more = lacking.length > MAX_SHOWN_SCOPES ? ` and ${lacking.length - MAX_SHOWN_SCOPES} more` : "";
+  throw permissionDenied(
+    `account: ${name} holds scopes that ${caller.account} lacks: ${lacking.slice(0, MAX_SHOWN_SCOPES).join(", ")}${more}. ` +
+      "An account that holds them can create the key",
+  );
 }
 
 function checkQuota(state: State, { namespace, account, prefix }: StoredKey, now: number): void {

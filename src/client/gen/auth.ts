@@ -9,6 +9,8 @@ export interface Account {
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes: readonly string[];
   readonly created?: Timestamp;
+  /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
+  readonly withoutPassword: boolean;
 }
 
 export interface AccountUsage {
@@ -76,10 +78,12 @@ export interface Calls {
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   readonly name?: string | undefined;
-  /** 12 to 128 characters. */
+  /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string | undefined;
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   readonly scopes?: readonly string[] | undefined;
+  /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
+  readonly withoutPassword?: boolean | undefined;
 }
 
 export interface CreateEnrolmentRequest {
@@ -102,6 +106,8 @@ export interface CreateKeyRequest {
   readonly lifetime?: Duration | undefined;
   /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
   readonly resources?: readonly string[] | undefined;
+  /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
+  readonly account?: string | undefined;
 }
 
 export interface CreateKeyResponse {
@@ -555,7 +561,8 @@ export interface Auth {
      */
     create(request?: CreateAccountRequest, options?: CallOptions): Promise<Account>;
     /**
-     * Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted.
+     * Deletes an account with all its tokens and keys. The last account of a namespace with a password and the scope `admin` cannot
+     * be deleted.
      *
      * Only administrators may call it.
      */
@@ -616,7 +623,9 @@ export interface Auth {
      */
     list(request?: ListKeysRequest, options?: CallOptions): Promise<ListKeysResponse>;
     /**
-     * Creates a key. Only this answer has its secret. A key cannot create a key that outlives it.
+     * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
+     * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
+     * it, and a key that is limited to resources cannot create any.
      *
      * Any logged-in caller may call it.
      */
@@ -629,7 +638,7 @@ export interface Auth {
     revoke(request?: RevokeKeyRequest, options?: CallOptions): Promise<RevokeKeyResponse>;
     /**
      * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
-     * caller uses a key, the new key expires no later than that one.
+     * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
      *
      * Any logged-in caller may call it.
      */

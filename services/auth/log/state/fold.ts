@@ -47,7 +47,8 @@ export interface Folded {
   readonly records: PlacedRecord[];
 }
 
-type Fold = { readonly [C in Events["$case"]]: (state: State, value: Value<C>, time: Timestamp | undefined) => Effect };
+type Apply<V> = (state: State, value: V, time: Timestamp | undefined, actor: string) => Effect;
+type Fold = { readonly [C in Events["$case"]]: Apply<Value<C>> };
 
 /** Applies the entry of the next revision to the state. */
 export function fold(state: State, entry: Entry): Folded {
@@ -59,8 +60,8 @@ export function fold(state: State, entry: Entry): Folded {
   const administrator = isAdministrator(state, entry);
   for (const { event } of entry.events) {
     if (event === undefined) continue;
-    const apply = FOLD[event.$case] as (state: State, value: unknown, time: Timestamp | undefined) => Effect;
-    const effect = apply(state, event.value, entry.time);
+    const apply = FOLD[event.$case] as Apply<unknown>;
+    const effect = apply(state, event.value, entry.time, entry.actor);
     changes.push(...(effect.changes ?? []));
     if (effect.record === undefined) continue;
     const record = recordOf(state, entry, effect, administrator && effect.recordOf === undefined);
@@ -162,11 +163,11 @@ const FOLD: Fold = {
       record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
     };
   },
-  keyCreated: (state, { key }) => {
+  keyCreated: (state, { key }, _, actor) => {
     if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
     if (state.token(key.sha256) !== undefined) return {};
     state.addKey(key);
-    return { record: ["key created", key.prefix] };
+    return { record: ["key created", actor === key.account ? key.prefix : `${key.prefix} of ${key.account}`] };
   },
   keyRevoked: (state, { sha256 }) => {
     const key = state.removeKey(sha256);

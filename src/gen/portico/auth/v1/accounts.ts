@@ -15,7 +15,11 @@ export interface Account {
   name: string;
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   scopes: string[];
-  created: Timestamp | undefined;
+  created:
+    | Timestamp
+    | undefined;
+  /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
+  withoutPassword: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -37,10 +41,12 @@ export interface ListAccountsResponse {
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   name: string;
-  /** 12 to 128 characters. */
+  /** 12 to 128 characters; empty where the account has no password. */
   password: string;
   /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
   scopes: string[];
+  /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
+  withoutPassword?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -86,7 +92,7 @@ export interface SetPasswordResponse {
 }
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, _unknownFields: undefined };
+  return { name: "", scopes: [], created: undefined, withoutPassword: false, _unknownFields: undefined };
 }
 
 export const Account = {
@@ -99,6 +105,9 @@ export const Account = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(26).fork()).join();
+    }
+    if (message.withoutPassword !== false) {
+      writer.uint32(32).bool(message.withoutPassword);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -133,6 +142,14 @@ export const Account = {
           }
 
           message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.withoutPassword = reader.bool();
           continue;
         }
       }
@@ -247,7 +264,7 @@ export const ListAccountsResponse = {
 };
 
 function createBaseCreateAccountRequest(): CreateAccountRequest {
-  return { name: "", password: "", scopes: [], _unknownFields: undefined };
+  return { name: "", password: "", scopes: [], withoutPassword: undefined, _unknownFields: undefined };
 }
 
 export const CreateAccountRequest = {
@@ -260,6 +277,9 @@ export const CreateAccountRequest = {
     }
     for (const v of message.scopes) {
       writer.uint32(26).string(v!);
+    }
+    if (message.withoutPassword !== undefined) {
+      writer.uint32(32).bool(message.withoutPassword);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -294,6 +314,14 @@ export const CreateAccountRequest = {
           }
 
           message.scopes.push(reader.string());
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.withoutPassword = reader.bool();
           continue;
         }
       }
@@ -584,7 +612,10 @@ export const AccountsService = {
     responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
-  /** Deletes an account with all its tokens and keys. The last account of a namespace with scope `admin` cannot be deleted. */
+  /**
+   * Deletes an account with all its tokens and keys. The last account of a namespace with a password and the scope `admin` cannot
+   * be deleted.
+   */
   delete: {
     path: "/portico.auth.v1.Accounts/Delete" as const,
     requestStream: false as const,

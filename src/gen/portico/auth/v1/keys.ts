@@ -53,6 +53,8 @@ export interface CreateKeyRequest {
     | undefined;
   /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
   resources: string[];
+  /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
+  account?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -296,7 +298,7 @@ export const ListKeysResponse = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { name: "", lifetime: undefined, resources: [], _unknownFields: undefined };
+  return { name: "", lifetime: undefined, resources: [], account: undefined, _unknownFields: undefined };
 }
 
 export const CreateKeyRequest = {
@@ -309,6 +311,9 @@ export const CreateKeyRequest = {
     }
     for (const v of message.resources) {
       writer.uint32(26).string(v!);
+    }
+    if (message.account !== undefined) {
+      writer.uint32(34).string(message.account);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -343,6 +348,14 @@ export const CreateKeyRequest = {
           }
 
           message.resources.push(reader.string());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
           continue;
         }
       }
@@ -533,7 +546,11 @@ export const KeysService = {
     responseSerialize: (value: ListKeysResponse): Buffer => ListKeysResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Creates a key. Only this answer has its secret. A key cannot create a key that outlives it. */
+  /**
+   * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
+   * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
+   * it, and a key that is limited to resources cannot create any.
+   */
   create: {
     path: "/portico.auth.v1.Keys/Create" as const,
     requestStream: false as const,
@@ -555,7 +572,7 @@ export const KeysService = {
   },
   /**
    * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
-   * caller uses a key, the new key expires no later than that one.
+   * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
    */
   rotate: {
     path: "/portico.auth.v1.Keys/Rotate" as const,
