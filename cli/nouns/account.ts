@@ -91,7 +91,7 @@ export const account: Noun = {
       "portico auth create account bob",
       "portico auth create account alice --scope=admin --scope=billing",
       "portico auth create account ci --password-stdin < password.txt",
-      "portico auth create account partner-acme --service    no password: it calls with keys",
+      "portico auth create account acme --service",
     ],
     options: [
       new CompletedOption("--scope <scope>", "scope it holds; again for more", scopes).argParser(collect),

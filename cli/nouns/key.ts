@@ -83,7 +83,7 @@ export const key: Noun = {
     summary: "create an API key; prints it once",
     examples: [
       "portico auth create key ci",
-      "portico auth create key nightly --account=partner-acme    for another account, as an administrator",
+      "portico auth create key nightly --account=acme",
       "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
       "KEY=$(portico auth create key ci)",
     ],

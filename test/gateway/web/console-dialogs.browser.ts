@@ -63,6 +63,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await dialog.getByRole("button", { name: "Set scopes" }).click();
     await dialog.getByRole("alert").getByText("eve holds support by now. Nothing was set").waitFor();
     await page.keyboard.press("Escape");
+    await dialog.getByRole("alert").getByRole("button", { name: "Close" }).click();
     await page.getByRole("row").filter({ hasText: "eve" }).getByText("support").waitFor();
     await page.getByRole("button", { name: "Set the scopes of eve" }).click();
     t.equal(await dialog.getByRole("textbox", { name: "Scopes" }).inputValue(), "support");
