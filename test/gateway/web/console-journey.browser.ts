@@ -24,7 +24,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await page.getByRole("link", { name: "Helloworld.Call", exact: true }).last().click();
     await page.getByLabel("name", { exact: false }).first().fill("Ada");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByRole("region", { name: "Response" }).getByText("Hello Ada").waitFor();
+    await page.getByRole("region", { name: "Response" }).getByText("Hello Ada").first().waitFor();
     t.pass("the answer is shown");
     await screenshot(page, "console-journey-1-tried");
   });
