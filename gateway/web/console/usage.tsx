@@ -206,19 +206,14 @@ const COLUMNS: readonly Column<Row>[] = [
   ...CALL_COLUMNS,
   {
     title: "Open",
-    cell: ({ opens, query, calls }) => (
+    cell: ({ opens, query }) => (
       <span class="row-links">
         {query && <a href={`${ADDRESS}?${query}`}>Chart</a>}
         {opens && <a href={opens[0]}>{opens[1]}</a>}
-        {query && refused(calls) > 0 && <a href={`/console/refusals?${query}`}>Refusals</a>}
       </span>
     ),
   },
 ];
-
-function refused({ unauthorized, forbidden, tooManyRequests }: Calls): number {
-  return Number(unauthorized) + Number(forbidden) + Number(tooManyRequests);
-}
 
 function rowsOf({ endpoints, accounts, keys }: ListUsageResponse, by: string): Row[] {
   const others = "All others, each with few calls";
