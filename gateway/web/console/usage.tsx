@@ -163,7 +163,7 @@ interface Row {
   readonly name: ComponentChildren;
   /** Where the thing itself is shown. */
   readonly opens: readonly [href: string, title: string] | undefined;
-  /** The query by which usage and refusals are filtered; undefined for the sum of others. */
+  /** The query by which usage is filtered; undefined for the sum of others. */
   readonly query: string | undefined;
   readonly calls: Calls;
 }

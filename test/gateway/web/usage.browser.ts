@@ -25,7 +25,7 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     await screenshot(page, "overview-attention");
   });
 
-  await t.test("rows lead to the endpoint, the key, and the refusals", async (t) => {
+  await t.test("rows lead to the endpoint and the key", async (t) => {
     await go("Usage");
     const row = page.getByRole("row").filter({ hasText: "helloworld:Helloworld.Call" });
     await row.waitFor({ timeout: 25_000 });
@@ -34,7 +34,6 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     t.same(await hrefs(), [
       "/console/usage?service=helloworld&endpoint=Helloworld.Call",
       "/explore/helloworld/Helloworld.Call",
-      "/console/refusals?service=helloworld&endpoint=Helloworld.Call",
     ]);
     await page.getByRole("tab", { name: "API keys" }).click();
     const ofKey = page.getByRole("row").filter({ hasText: prefix });
