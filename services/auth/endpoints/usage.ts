@@ -1,6 +1,7 @@
 /** Usage: accepts the reports of gateways on how often endpoints are called, and lists the sums. */
 
 import { isAdmin } from "../../../src/call/admission.js";
+import { isToken } from "../../../src/call/token.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -98,6 +99,7 @@ function forCaller(request: ListUsageRequest, context: BuiltInContext): ListUsag
     throw permissionDenied(
       `Forbidden call made to ${context.endpoint} by ${caller.account}: it may see its own usage only`,
     );
+  if (isToken(key)) throw invalidArgument("key: must be a prefix, such as ptk_4fGh81; never the key itself");
   if (endpoint !== "" && service === "") throw invalidArgument("service: is missing, whose endpoint it is");
   if (service !== "" && (account !== "" || key !== "")) {
     throw invalidArgument("service: calls are counted by service, or by account and key; ask for one of the two");

@@ -1,6 +1,7 @@
 // How often endpoints are called: what gateways report, and what administrators see.
 import t from "tap";
 import { SYSTEM } from "../../../src/access/guard.js";
+import { createToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -299,6 +300,7 @@ t.test("only gateways report usage, only administrators read it", async (t) => {
     [{ endpoint: "Helloworld.Call" }, /^service: is missing/],
     [{ service: "helloworld", account: "bob" }, /^service: calls are counted by service, or by account/],
     [{ service: "helloworld", key: "ptk_111111" }, /^service: calls are counted/],
+    [{ key: createToken("key") }, /^key: must be a prefix/],
     [{ start: { seconds: 1n, nanos: 0 } }, /^start: must be in the last 30 days$/],
   ];
   for (const [fields, message] of refused) {
