@@ -1,5 +1,5 @@
 /** The last calls of this tab, in the session storage. Each can be opened again. */
-import { session } from "../session/session.js";
+import { isSameAccount, session } from "../session/session.js";
 import { Store, useStore } from "../state/store.js";
 import { Badge } from "../ui/badge.js";
 import { fragmentOf, isCall, MAX_FRAGMENT, type TryItState } from "./request-memory.js";
@@ -25,7 +25,7 @@ const calls = new Store(read());
 let last = session.value;
 // No visitor sees what another account called.
 session.follow((next) => {
-  if (last !== undefined && next?.account !== last.account) store([]);
+  if (last !== undefined && !isSameAccount(last, next)) store([]);
   last = next;
 });
 

@@ -3,7 +3,7 @@
  * second tab: it is in the fragment of the address, and in the session storage under the entry of
  * the browser's history. Secrets and tokens are written to neither.
  */
-import { session } from "../session/session.js";
+import { isSameAccount, session } from "../session/session.js";
 import type { EndpointDocument } from "./document.js";
 import { errorOf, parseExact } from "./json-text.js";
 import { storableText, unknownFields, withoutTokens } from "./request-text.js";
@@ -161,7 +161,7 @@ function draftKeys(): string[] {
 let last = session.value;
 // No visitor sees what another account typed.
 session.follow((next) => {
-  if (last !== undefined && next?.account !== last.account) {
+  if (last !== undefined && !isSameAccount(last, next)) {
     for (const key of draftKeys()) sessionStorage.setItem(key, FORGOTTEN);
   }
   last = next;

@@ -53,6 +53,11 @@ export async function signIn(credentials: Credentials): Promise<void> {
   if (!isSame(session.value, next)) session.set(next);
 }
 
+/** Whether both are sessions of one account, whatever its scopes are. */
+export function isSameAccount(one: Session, other: Session | undefined): boolean {
+  return one.account === other?.account && one.namespace === other.namespace;
+}
+
 function isSame(one: Session | undefined, other: Session): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
