@@ -14,6 +14,12 @@ import { Code } from "./errors.js";
 /** Upper bounds of request times, in seconds. */
 export const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
 
+/**
+ * The client errors that usage counts separately, in the order of Tally.by_status
+ * (proto/portico/auth/v1/usage.proto).
+ */
+export const COUNTED_STATUSES = [400, 401, 403, 404, 429];
+
 /** The index in BOUNDS of the lowest bound that a duration does not exceed. */
 export function boundOf(seconds: number): number {
   let bound = 0;

@@ -12,7 +12,7 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Tallies, type Tally, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
 import type { Logger } from "../../src/log.js";
-import { BOUNDS, boundOf } from "../../src/metrics.js";
+import { BOUNDS, boundOf, COUNTED_STATUSES } from "../../src/metrics.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../src/rpc/client.js";
 
@@ -62,8 +62,6 @@ interface NamespaceCounts {
   readonly rest: CallCounts;
 }
 
-/** In the order of Tally.by_status. */
-const COUNTED_STATUSES = [400, 401, 403, 404, 429];
 /** The index in COUNTED_STATUSES by the status minus 400. */
 const INDEX_OF_STATUS = Array.from({ length: 100 }, (_, index) => {
   const found = COUNTED_STATUSES.indexOf(400 + index);

@@ -74,7 +74,10 @@ export const BOOL_TAG = tagOf(4, VARINT);
 export const STRUCT_TAG = tagOf(5, LENGTH);
 export const LIST_TAG = tagOf(6, LENGTH);
 
-/** Whether a field has no presence: JSON always has it, and its zero is never on the wire. */
+/**
+ * Whether a field has no presence: JSON always has it, and its zero is never on the wire. Lists and
+ * maps have none.
+ */
 export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT
 }
@@ -84,9 +87,8 @@ export function isImplicit(field: DescField): boolean {
  * @see JsonStyle.nullUnset
  */
 export function isNullWhenUnset(field: DescField | DescExtension, { nullUnset }: JsonStyle): boolean {
-  if (!nullUnset || field.kind === "extension" || field.oneof !== undefined || isRequired(field)) return false;
-  if (field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field)) return false;
-  return !field.proto.proto3Optional;
+  if (!nullUnset || field.kind === "extension" || field.oneof !== undefined) return false;
+  return !isImplicit(field) && !isRequired(field) && !field.proto.proto3Optional;
 }
 
 /** The names by which JSON may name the fields of a message, for an error about another name. */

@@ -53,7 +53,7 @@ export function Attention({ session, keys }: { readonly session: Session; readon
 /** Only administrators of `default` may ask for these. */
 async function serviceLines(signal: AbortSignal): Promise<Line[]> {
   const [{ services, rejected }, { enrolments }, registered, { endpoints }] = await Promise.all([
-    list.configured(signal),
+    list.services(signal),
     list.enrolments(signal),
     listRegistered({ signal }),
     list.usage({ span: "604800s" }, signal),

@@ -6,6 +6,7 @@ import { replaceAddress, useQuery } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { ErrorNotice } from "../ui/notice.js";
+import { saveFile } from "../ui/save-file.js";
 import { announce } from "../ui/status.js";
 import { type Column, Table } from "../ui/table.js";
 import { toCsv, toJsonLines } from "./audit-export.js";
@@ -142,7 +143,7 @@ function ExportButton({ filter, format }: { readonly filter: Filter; readonly fo
       before = page.nextBefore;
     } while (before !== "0" && records.length < MAX_EXPORTED);
     const [type, text] = format === "csv" ? ["text/csv", toCsv(records)] : ["application/jsonl", toJsonLines(records)];
-    save(new Blob([text], { type }), `audit.${format}`);
+    saveFile(`audit.${format}`, new Blob([text], { type }));
     const rest = before === "0" ? "" : "; older ones were left out";
     const count = records.length === 1 ? "1 record" : `${records.length.toLocaleString()} records`;
     announce(`Exported ${count}${rest}`);
@@ -155,14 +156,6 @@ function ExportButton({ filter, format }: { readonly filter: Filter; readonly fo
       {error && <ErrorNotice error={error} />}
     </>
   );
-}
-
-function save(content: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 const WITH_SECONDS = { dateStyle: "medium", timeStyle: "long" } as const;

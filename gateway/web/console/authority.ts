@@ -27,9 +27,8 @@ export const list = {
       return { items: accounts, nextPageToken };
     }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
-  services: async (signal?: AbortSignal) => (await call("registry/Services/List", {}, signal)).services,
-  /** Also the instances that the registry rejected. */
-  configured: (signal?: AbortSignal) => call("registry/Services/List", {}, signal),
+  /** The configured services, and the instances that the registry rejected. */
+  services: (signal?: AbortSignal) => call("registry/Services/List", {}, signal),
   enrolments: (signal?: AbortSignal) => call("auth/Enrolments/List", {}, signal),
   audit: (request: Request<"auth/Audit/List">, signal?: AbortSignal) => call("auth/Audit/List", request, signal),
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),

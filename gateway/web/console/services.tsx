@@ -34,7 +34,7 @@ export function ServicesPage() {
         <NewButton title="Add service" onClick={() => setEdited("new")} />
       </PageHead>
       <Loaded loading={services} what="the services">
-        {(all) =>
+        {({ services: all }) =>
           all.length === 0 ? (
             <EmptyState title="No service was added">
               <p>Add one by the address of its server. Portico asks the server for its contract.</p>

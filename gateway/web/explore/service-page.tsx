@@ -11,6 +11,7 @@ import { useEntry, useTitle } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
+import { saveFile } from "../ui/save-file.js";
 import { announce } from "../ui/status.js";
 import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
@@ -198,14 +199,6 @@ function DownloadButton({ service }: { readonly service: string }) {
       <DownloadIcon /> OpenAPI document
     </Button>
   );
-}
-
-function saveFile(name: string, content: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 function Missing({ what, back, title }: { readonly what: string; readonly back: string; readonly title: string }) {

@@ -1,9 +1,6 @@
 /** Counts of calls by endpoint and by caller, which can be added. */
 import type { Calls, Tallies, Tally } from "../../../src/gen/portico/auth/v1/usage.js";
-import { BOUNDS } from "../../../src/metrics.js";
-
-/** The client errors that are counted separately, in the order of Tally.by_status. */
-export const COUNTED_STATUSES = [400, 401, 403, 404, 429];
+import { BOUNDS, COUNTED_STATUSES } from "../../../src/metrics.js";
 
 type Numbers = Pick<Count, "clientErrors" | "serverErrors" | "byTime" | "byStatus">;
 

@@ -12,13 +12,13 @@ import {
   UsageService,
 } from "../../../src/gen/portico/auth/v1/usage.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
-import { BOUNDS } from "../../../src/metrics.js";
+import { BOUNDS, COUNTED_STATUSES } from "../../../src/metrics.js";
 import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { unavailable } from "../log/changelog/journal.js";
 import { accountOf } from "./checks.js";
-import { COUNTED_STATUSES, Count, Counts, numbersOf } from "./usage-counts.js";
+import { Count, Counts, numbersOf } from "./usage-counts.js";
 import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
 const DAY = 24 * HOUR;

@@ -184,8 +184,7 @@ export class Schemas {
    */
   #isAlwaysWritten(field: Field): boolean {
     if (isNullWhenUnset(field, this.style)) return true;
-    if (this.style.omitZeros || field.kind === "extension") return false;
-    return field.fieldKind === "list" || field.fieldKind === "map" || isImplicit(field);
+    return field.kind === "field" && !this.style.omitZeros && isImplicit(field);
   }
 
   /** The name of a field. Requests may have its other name too. */
