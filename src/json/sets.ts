@@ -101,6 +101,22 @@ export class KeySet {
     return true;
   }
 
+  /** Whether the innermost set has a key. */
+  has(hash: number, offset: number, keys: Keys): boolean {
+    const table = this.#table;
+    if (table === undefined) {
+      for (let at = this.#start; at < this.#top; at += 2) {
+        if (this.#entries[at] === hash && keys.same(offset, this.#entries[at + 1]!)) return true;
+      }
+      return false;
+    }
+    const mask = table.length - 1;
+    for (let slot = hash & mask; table[slot] !== 0; slot = (slot + 1) & mask) {
+      if (keys.same(offset, table[slot]! - 1)) return true;
+    }
+    return false;
+  }
+
   #addToTable(table: Int32Array, hash: number, offset: number, keys: Keys): boolean {
     const mask = table.length - 1;
     let slot = hash & mask;

@@ -1,7 +1,8 @@
 // A bounded map keeps used entries, and never more than its maximum.
-import fc from "fast-check";
+
 import t from "tap";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
+import { fc } from "../support/properties.js";
 
 t.test("a bounded map is never larger than its maximum, and returns the values that were set", async (t) => {
   const step = fc.record({ key: fc.integer({ min: 0, max: 30 }), set: fc.boolean() });

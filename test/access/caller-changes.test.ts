@@ -1,9 +1,10 @@
 // A cached caller is confirmed only if no change since concerned it, whatever else has changed, and
 // how often.
-import fc from "fast-check";
+
 import t from "tap";
 import { CallerChanges, ChangedCallers } from "../../src/access/callers/caller-changes.js";
 import { KnownCaller } from "../../src/access/callers/known-caller.js";
+import { fc } from "../support/properties.js";
 
 function callerOf(hash: string, account: string, namespace: string, confirmedAt: number, enrolment = ""): KnownCaller {
   const expires = { seconds: 4_000_000_000n, nanos: 0 };

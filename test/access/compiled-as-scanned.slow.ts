@@ -1,9 +1,9 @@
 // For any rules, added and deleted in any order, the compiled rules decide and explain like a scan
 // of all rules.
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import t from "tap";
 import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
+import { fc } from "../support/properties.js";
 import { scan } from "./scan.js";
 
 // Few letters and many wildcards, so that patterns often match resources.

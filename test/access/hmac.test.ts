@@ -1,8 +1,8 @@
 /** HMAC-SHA256, compared with the one of node:crypto. */
 import { createHmac, randomBytes } from "node:crypto";
-import fc from "fast-check";
 import t from "tap";
 import { hmacSha256 } from "../../src/access/assertions/hmac.js";
+import { fc } from "../support/properties.js";
 
 const expected = (text: string, key: Uint8Array) => createHmac("sha256", key).update(text).digest("base64url");
 

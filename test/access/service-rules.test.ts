@@ -1,11 +1,12 @@
 // The guard of a service has only the rules that can match its calls, and decides as if it had all
 // rules.
-import fc from "fast-check";
+
 import t from "tap";
 import { Access, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 import { coversService, matches, parsePattern } from "../../src/contract/resource.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { fc } from "../support/properties.js";
 import { endpointAt } from "./endpoints.js";
 import { readRule } from "./read-rule.js";
 import { codeOf, joinAt, openTestGateway } from "./test-gateway.js";

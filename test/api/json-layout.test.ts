@@ -1,8 +1,9 @@
 // JSON is formatted, for the web pages and for a terminal, without a change of its value.
-import fc from "fast-check";
+
 import t from "tap";
 import { layOut } from "../../src/api/json-layout.js";
 import { anyCharacter } from "../support/characters.js";
+import { fc } from "../support/properties.js";
 
 const joined = (text: string, oneLine = false) =>
   layOut(text, oneLine)

@@ -1,7 +1,8 @@
 /** LineSplitter: the lines of a stream do not depend on how its bytes are split into chunks. */
-import fc from "fast-check";
+
 import t from "tap";
 import { LineSplitter } from "../../src/api/lines.js";
+import { fc } from "../support/properties.js";
 
 const STREAM = Buffer.from('{"a":1}\n\n{"b":"é\\n"}\n\n\n{"c":3}\nno end');
 

@@ -3,7 +3,6 @@
 // nothing of the connection remains.
 
 import { connect, createServer, type Socket } from "node:net";
-import fc from "fast-check";
 import t from "tap";
 import { Flag, FrameType, PREFACE } from "../../src/http2/frames.js";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
@@ -15,6 +14,7 @@ import { Deadlines } from "../../src/rpc/open-calls.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
 import { deferred } from "../support/deferred.js";
+import { fc } from "../support/properties.js";
 import { CORPUS } from "./corpus.js";
 import { block, frame, message, RawPeer, REQUEST, RESPONSE, SETTINGS, uint32 } from "./peer.js";
 

@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import t from "tap";
 import { HpackDecoder } from "../../src/http2/hpack-decoder.js";
 import { HpackEncoder } from "../../src/http2/hpack-encoder.js";
 import { OutputBuffer } from "../../src/http2/output.js";
 import type { HeaderField } from "../../src/http2/static-table.js";
 import { HEADER_NAMES } from "../../src/rpc/http2/headers.js";
+import { fc } from "../support/properties.js";
 
 /** Writes a block and returns its bytes. */
 function write(encoder: HpackEncoder, fill: (output: OutputBuffer) => void): Buffer {

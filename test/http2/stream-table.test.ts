@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import t from "tap";
 import type { Stream } from "../../src/http2/stream.js";
 import { StreamTable } from "../../src/http2/stream-table.js";
+import { fc } from "../support/properties.js";
 
 const stream = (id: number): Stream => ({ id }) as Stream;
 

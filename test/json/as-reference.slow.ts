@@ -11,10 +11,10 @@ import {
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
-import fc from "fast-check";
 import t from "tap";
 import { JsonError } from "../../src/json/codec.js";
 import { compileCodecs } from "../../src/json/compile.js";
+import { fc } from "../support/properties.js";
 import { randomJson, randomTypes } from "./random-types.js";
 import { meaningOf } from "./reference.js";
 

@@ -23,8 +23,8 @@ import {
   file_google_protobuf_timestamp,
   file_google_protobuf_wrappers,
 } from "@bufbuild/protobuf/wkt";
-import fc from "fast-check";
 import { anyCharacter } from "../support/characters.js";
+import { fc } from "../support/properties.js";
 
 const { MESSAGE, ENUM, GROUP, ...SCALARS } = FieldDescriptorProto_Type;
 const SCALAR_TYPES = Object.values(SCALARS).filter((type) => typeof type === "number");

@@ -3,9 +3,9 @@
  * Randomly damaged bytes do no harm.
  */
 import { fromJsonString, toBinary } from "@bufbuild/protobuf";
-import fc from "fast-check";
 import t from "tap";
 import { compileCodecs } from "../../src/json/compile.js";
+import { fc } from "../support/properties.js";
 import { randomJson, randomTypes } from "./random-types.js";
 import { meaningOf } from "./reference.js";
 

@@ -57,3 +57,9 @@ t.test("the folders in docs/architecture.md and their subjects exist", async (t)
     [],
   );
 });
+
+t.test("only test/support/properties.ts imports fast-check, because it fixes the seed", async (t) => {
+  const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+  const importing = files.filter((name) => /^import .*"fast-check"/m.test(readFileSync(join("test", name), "utf8")));
+  t.same(importing, ["support/properties.ts"]);
+});

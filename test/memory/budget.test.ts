@@ -1,10 +1,10 @@
 // How much of a process's memory budget each client may reserve, and that everything is released in
 // the end.
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import t from "tap";
 import { TrustedProxies } from "../../src/address/client-address.js";
 import { type ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
+import { fc } from "../support/properties.js";
 
 const LIMIT = 100_000_000;
 

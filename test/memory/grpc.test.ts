@@ -4,7 +4,6 @@
 // connection stays open.
 
 import assert from "node:assert/strict";
-import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { Address } from "../../src/address/address.js";
 import { Code } from "../../src/errors.js";
@@ -29,6 +28,7 @@ import {
 import { channelTo, listenHttp2 } from "../http2/serve.js";
 import { rawService } from "../rpc/raw-service.js";
 import { dispatcherOf, LIMITS } from "../rpc/serve.js";
+import { fc } from "../support/properties.js";
 import { until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;

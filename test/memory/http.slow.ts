@@ -4,10 +4,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import fc from "fast-check";
 import t, { type Test } from "tap";
 import { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { type Deployment, deploy } from "../gateway/deployment.js";
+import { fc } from "../support/properties.js";
 import { until } from "../support/until.js";
 
 const LIMIT = 20 * 1024 ** 2;

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import t from "tap";
 import { type Indexed, IndexedList } from "../../src/rpc/open-calls.js";
+import { fc } from "../support/properties.js";
 
 t.test("contains the same items as a Set after any additions and deletions", async (t) => {
   const things = Array.from({ length: 8 }, (_, name) => ({ name, index: -1 }));

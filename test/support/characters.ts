@@ -2,7 +2,7 @@
  * Characters for fast-check's strings. The unit "binary" of fast-check takes a second to set up in
  * each process.
  */
-import fc from "fast-check";
+import { fc } from "./properties.js";
 
 /** Any code point except surrogates, which are not valid alone in a string. */
 export const anyCharacter = fc

@@ -2,10 +2,10 @@
 // other bytes.
 import { isDeepStrictEqual } from "node:util";
 import { BinaryReader as Reference } from "@bufbuild/protobuf/wire";
-import fc from "fast-check";
 import t from "tap";
 import { BinaryReader } from "../../src/wire/reader.js";
 import { BinaryWriter } from "../../src/wire/writer.js";
+import { fc } from "../support/properties.js";
 
 const READS = {
   uint32: (reader: BinaryReader | Reference) => reader.uint32(),

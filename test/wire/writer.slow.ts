@@ -1,10 +1,10 @@
 // The writer writes the same bytes as @bufbuild/protobuf's writer, and never changes a message
 // later.
 import { BinaryWriter as Reference } from "@bufbuild/protobuf/wire";
-import fc from "fast-check";
 import t from "tap";
 import { BinaryWriter } from "../../src/wire/writer.js";
 import { anyCharacter } from "../support/characters.js";
+import { fc } from "../support/properties.js";
 
 type Step = (writer: BinaryWriter | Reference) => unknown;
 

@@ -195,6 +195,8 @@ const NULL_REFUSED: SpecialValue = {
 /** For a map whose values may be null. */
 export const NOT_SPECIAL: SpecialValue = { first: -1, isIgnored: () => false };
 
+const TWICE = "given more than once";
+
 /** Reads an object as a map. Its keys never become JavaScript strings or properties. */
 export function mapEntries(
   number: number,
@@ -209,6 +211,8 @@ export function mapEntries(
     if (s.src[s.pos] !== BRACE_OPEN) throw s.unexpected("an object");
     if (!s.first(BRACE_CLOSE)) return;
     w.keys.open();
+    /** The keys of ignored entries, whose bytes are not in the message. */
+    let ignoredKeys: Set<string> | undefined;
     do {
       if (s.src[s.pos] !== QUOTE) throw s.malformed("a key in quotes");
       const entry = w.pos;
@@ -221,13 +225,18 @@ export function mapEntries(
       const keyEnd = w.pos;
       const afterKey = s.pos;
       if (s.colon() === first && isIgnored(s, afterKey)) {
+        const key = w.bytes.latin1Slice(keyStart, keyEnd);
+        if (ignoredKeys?.has(key) || w.hasKey(keyTag, keyStart, keyEnd)) throw s.refused(TWICE, afterKey);
+        ignoredKeys ??= new Set();
+        ignoredKeys.add(key);
         w.pos = entry;
         continue;
       }
+      if (ignoredKeys?.has(w.bytes.latin1Slice(keyStart, keyEnd))) throw s.refused(TWICE, afterKey);
       readValue(s, w);
       lengthSize = w.close(start, guess);
       const moved = lengthSize - guess;
-      if (!w.addKey(keyTag, keyStart + moved, keyEnd + moved)) throw s.refused("given more than once", afterKey);
+      if (!w.addKey(keyTag, keyStart + moved, keyEnd + moved)) throw s.refused(TWICE, afterKey);
     } while (s.next(BRACE_CLOSE));
     w.keys.close();
   };

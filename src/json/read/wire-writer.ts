@@ -144,6 +144,13 @@ export class WireWriter implements Keys {
     return this.keys.add(hashOfBytes(this.bytes, this.#view, start, end), start, this);
   }
 
+  /** Whether the innermost set of `keys` has the map key that was written from `start` to `end`. */
+  hasKey(tag: number, start: number, end: number): boolean {
+    this.#keyType = tag & 7;
+    this.#keyLength = end - start;
+    return this.keys.has(hashOfBytes(this.bytes, this.#view, start, end), start, this);
+  }
+
   /**
    * Whether two keys are the same. No encoded key is a prefix of another key, so it is enough to
    * compare as many bytes as the new key has.

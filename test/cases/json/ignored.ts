@@ -63,6 +63,11 @@ export const notIgnored: readonly NotIgnoredJson[] = [
   // Known fields count once, and a oneof has one member, whether its value is known or not.
   { type: "Optional", json: '{"color":"PINK","color":"COLOR_RED"}', because: /color: given more than once/ },
   { type: "Choice", json: '{"color":"PINK","text":"a"}', because: /another member of the oneof choice/ },
+  // The keys of a map count once, whether their values are known or not.
+  { type: "Maps", json: '{"color":{"a":"PINK","a":"COLOR_RED"}}', because: /color.a: given more than once/ },
+  { type: "Maps", json: '{"color":{"a":"COLOR_RED","a":"PINK"}}', because: /color.a: given more than once/ },
+  { type: "Maps", json: '{"color":{"a":"PINK","\\u0061":"PINK"}}', because: /color.*: given more than once/ },
+  { type: "Maps", json: `{"color":{${manyEntries(40)},"b39":"PINK"}}`, because: /color.b39: given more than once/ },
   // Other values of enums.
   { type: "Optional", json: '{"color":1.5}', because: /color: expected a name or number/ },
   { type: "Lists", json: '{"color":[null]}', because: /color\[0\]: expected a name or number/ },
@@ -75,4 +80,9 @@ export const notIgnored: readonly NotIgnoredJson[] = [
 
 function brokenValue(value: string): NotIgnoredJson {
   return { type: "Optional", json: `{"x":${value}}`, because: /^line 1, column/ };
+}
+
+/** Entries of a map that is so large that its keys are in a table. */
+function manyEntries(count: number): string {
+  return Array.from({ length: count }, (_, index) => `"b${index}":"COLOR_RED"`).join();
 }

@@ -1,10 +1,11 @@
 // Which template a path matches. Each table is a set of templates, with paths and their matches.
 // The same behaviour is tested in grpc-gateway (runtime/pattern_test), Envoy's transcoding library
 // (path_matcher_test) and Vanguard (router_test).
-import fc from "fast-check";
+
 import t from "tap";
 import { PathTrie, type TemplateEntry } from "../../../gateway/catalog/path-trie.js";
 import { parsePathTemplate, valuesOf } from "../../../src/contract/path-template.js";
+import { fc } from "../../support/properties.js";
 
 function entryOf(text: string, httpMethod = "GET"): TemplateEntry {
   return { template: parsePathTemplate(text), httpMethod };

@@ -1,11 +1,12 @@
 // Paths lead to endpoints in every equivalent spelling, and in no other.
-import fc from "fast-check";
+
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
 import type { Target } from "../../../gateway/catalog/target.js";
 import { HttpError } from "../../../gateway/http/errors.js";
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
+import { fc } from "../../support/properties.js";
 
 const types = readDescriptors(descriptorsOf());
 const HELLO = endpointsOf("helloworld", types, ["helloworld.Helloworld"]);

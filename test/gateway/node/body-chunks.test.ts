@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
-import fc from "fast-check";
 import t from "tap";
 import { anyCharacter } from "../../support/characters.js";
+import { fc } from "../../support/properties.js";
 import { type Deployment, deploy } from "../deployment.js";
 
 const deployment = await deploy(t.testdir());

@@ -2,12 +2,12 @@
 // more request. Their response comes neither before that response nor within it.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { BodySink } from "../../../gateway/http/body.js";
 import type { GatewayResponse, RequestHandler } from "../../../gateway/http/message.js";
 import { listen } from "../../../gateway/node/listen.js";
 import { loadConfig } from "../../../src/config/config.js";
+import { fc } from "../../support/properties.js";
 import type { HttpPort } from "./dial.js";
 
 const get = (target: string, more = ""): string => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;

@@ -1,6 +1,5 @@
 /** The state that the entries of the log result in. */
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
 import t from "tap";
 import { droppedRecords, MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/audit/audit-records.js";
 import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/state/fold.js";
@@ -12,6 +11,7 @@ import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { toTimestamp } from "../../../src/time.js";
+import { fc } from "../../support/properties.js";
 
 type Events = NonNullable<Event["event"]>;
 

@@ -1,9 +1,10 @@
 /** Tables of records find them by name and remove expired ones, exactly like a plain map. */
-import fc from "fast-check";
+
 import t from "tap";
 import { Arena } from "../../../services/auth/log/records/arena.js";
 import { HashIndex } from "../../../services/auth/log/records/hash-index.js";
 import { RecordTable, type RecordType } from "../../../services/auth/log/records/record-table.js";
+import { fc } from "../../support/properties.js";
 
 interface Item {
   readonly name: string;

@@ -1,7 +1,8 @@
 // The text of a member is found like its value by JSON.parse, whatever text is around it.
-import fc from "fast-check";
+
 import t from "tap";
 import { memberText } from "../../../../gateway/dialects/mcp/message.js";
+import { fc } from "../../../support/properties.js";
 
 t.test("in every JSON object", async (t) => {
   const names = fc.constantFrom("a", "b", 'q"', "\\", "é", "");
