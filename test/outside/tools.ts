@@ -51,8 +51,9 @@ export function goProgram(module: string, version: string): string | undefined {
 /**
  * Builds a Go module of this repository, and returns the path of its program. Its go.mod names the
  * versions of its direct dependencies. Without Go it is undefined, and a notice is printed.
+ * @param source the package with the program, which may be one of a dependency
  */
-export function goModule(name: string, module: string): string | undefined {
+export function goModule(name: string, module: string, source = "."): string | undefined {
   if (spawnSync("go", ["version"]).status !== 0) {
     console.error(`note: ${name} was not run: there is no Go here`);
     return undefined;
@@ -60,7 +61,7 @@ export function goModule(name: string, module: string): string | undefined {
   const folder = join(tmpdir(), "portico-outside", name);
   cpSync(module, folder, { recursive: true });
   const program = join(folder, "program");
-  const { status, stderr } = spawnSync("go", ["build", "-mod=mod", "-o", program, "."], {
+  const { status, stderr } = spawnSync("go", ["build", "-mod=mod", "-o", program, source], {
     cwd: folder,
     encoding: "utf8",
   });

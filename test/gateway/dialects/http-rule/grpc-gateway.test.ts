@@ -15,9 +15,10 @@ const MAX_BODY = 64 * 1024;
 const server = await listen(t, dispatcherOf([createLibrary()]));
 const options = { ...noServiceOptions(), rest: RestStyle.GRPC_GATEWAY };
 const target = server.address as { host: string; port: number };
-const external = [
-  { name: "library", targets: [{ target, weight: 1 }], descriptors: createLibrary().descriptors as Buffer, options },
-];
+const library = { name: "library", targets: [{ target, weight: 1 }], options };
+const limited = { name: "limited", targets: library.targets, options: { ...options, bindingPrefix: "/limited" } };
+limited.options.maxMessage = 1024;
+const external = [library, limited].map((one) => ({ ...one, descriptors: createLibrary().descriptors as Buffer }));
 const it = await deploy(t.testdir(), { flags: { lease: "60s", maxBody: String(MAX_BODY) }, external });
 t.teardown(it.close);
 const { handler, gateway } = it;
@@ -252,6 +253,11 @@ const STREAMS: readonly (readonly [title: string, path: string, body: string, me
     "with a message that is too large",
     ...(["/lib/upload", `{"name":"a"}${JSON.stringify({ name: "x".repeat(MAX_BODY) })}`, "POST"] as const),
     { status: 413, body: /^\{"code":8,"message":"A message of the stream must not be larger than 65536 bytes"/ },
+  ],
+  [
+    "with a message over the service's own limit",
+    ...(["/limited/lib/upload", `{"name":"a"}${JSON.stringify({ name: "x".repeat(1024) })}`, "POST"] as const),
+    { status: 413, body: /^\{"code":8,"message":"A message of the stream must not be larger than 1024 bytes"/ },
   ],
 ];
 for (const [title, path, body, method, received] of STREAMS) {
