@@ -3,6 +3,7 @@
  * that it may call.
  */
 import { type Admission, type Guard, isVisible } from "../../src/call/admission.js";
+import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import type { BuiltInRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
 import type { CatalogContract } from "../catalog/contracts.js";
@@ -88,6 +89,13 @@ export class GrpcServices {
       all.push(...found);
       addFiles(files, targets, found);
     }
+    // Error details are in an Any, so a contract need not import their types. Clients that print
+    // them ask for the types here. A service's own files come first.
+    const own = all.filter(({ service }) => service === BUILT_IN_SERVICE);
+    files.add(
+      descriptorsOf("google.rpc"),
+      own.map((owner) => ({ grpcService: owner.name, owner })),
+    );
     const byName = new Map<string, GrpcService[]>();
     for (const one of all.sort(inOrder)) byName.set(one.name, [...(byName.get(one.name) ?? []), one]);
     this.#known = { byName, files };

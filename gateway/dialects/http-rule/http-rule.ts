@@ -164,8 +164,9 @@ function openStream(
   const { values } = options.route as BoundRoute;
   const binding = bindingOf(target, options.route);
   if (target.isGrpcGateway) {
-    const { maxRequest = maxMessage } = target.endpoint;
-    return openGatewayStream(request, chunks, options, { binding, maxMessage: Math.min(maxRequest, maxMessage) });
+    const ofService = target.maxMessage(false, maxMessage);
+    const { maxRequest = ofService } = target.endpoint;
+    return openGatewayStream(request, chunks, options, { binding, maxMessage: Math.min(maxRequest, ofService) });
   }
   if (takesChunks(binding, target)) {
     return upload(request, options, chunkWriter(request, target, binding, values));

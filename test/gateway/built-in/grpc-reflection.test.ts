@@ -48,6 +48,13 @@ t.test("a caller without a token sees what everyone may call", async (t) => {
   ]);
 });
 
+t.test("error details have types, whatever the contracts import", async (t) => {
+  t.same(await reflection(t).files(symbol("google.rpc.ErrorInfo")), [
+    "google/rpc/error_details.proto",
+    "google/protobuf/duration.proto",
+  ]);
+});
+
 t.test("a service without an endpoint that the caller may call is not shown", async (t) => {
   await deny(t, "no-feed", "service:feed:*");
   await deny(t, "no-closed", "service:probe:Closed.*");
