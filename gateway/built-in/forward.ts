@@ -156,7 +156,9 @@ function startOf(target: Target, context: BuiltInContext, guard: Pick<SigningGua
     path: endpoint.path,
     metadata,
     deadlineMonotonicMs: context.deadlineMonotonicMs,
-    context: target.sendsAssertion ? guard.assertionOf({ endpoint, caller, namespace, namespaceId }) : undefined,
+    callerAssertion: target.sendsAssertion
+      ? guard.assertionOf({ endpoint, caller, namespace, namespaceId })
+      : undefined,
     repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
   };
 }

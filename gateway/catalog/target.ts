@@ -25,7 +25,7 @@ import type { ServiceStatuses } from "./service-statuses.js";
  * caller assertion. An external service gets the names of the account and the namespace if its
  * configuration asks for them, and otherwise nothing. Its options may ask for an assertion too.
  */
-export type IdentityForm = "token" | "context" | "names" | "none";
+export type IdentityForm = "token" | "assertion" | "names" | "none";
 
 /** What is the same for all endpoints of a service. */
 export interface TargetSettings {
@@ -132,7 +132,7 @@ export class Target {
     this.metadata = metadata;
     this.options = options;
     this.statuses = statuses;
-    this.sendsAssertion = identity === "context" || options.assertion;
+    this.sendsAssertion = identity === "assertion" || options.assertion;
     this.callTime = options.callTime && durationMs(options.callTime);
   }
 

@@ -218,7 +218,7 @@ export function startOf(
     metadata: metadataOf(admitted, admission, options),
     deadlineMonotonicMs: deadline,
     admission,
-    context: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
+    callerAssertion: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }
@@ -288,7 +288,7 @@ function metadataOf(
       if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
       metadata.push(["x-portico-namespace", admission.namespace], [CLIENT_ADDRESS, request.remoteAddress]);
       break;
-    case "context":
+    case "assertion":
       metadata.push([CLIENT_ADDRESS, request.remoteAddress]);
       break;
     case "none":

@@ -75,10 +75,10 @@ const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 async function channelTo(name: string, as: string | undefined): Promise<Channel> {
   const endpoint = dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
   const admission = await guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
-  const context = guard.assertionOf(admission);
+  const callerAssertion = guard.assertionOf(admission);
   return {
     state: "ready",
-    open: (start, listener) => channel.open({ ...start, admission, context }, listener),
+    open: (start, listener) => channel.open({ ...start, admission, callerAssertion }, listener),
     close() {},
   };
 }

@@ -47,12 +47,12 @@ const cases: Case[] = [
   { title: "a token that belongs to no caller, to the authority", identity: "token", token: "t", also: [] },
   {
     title: "a caller, to a registered service",
-    identity: "context",
+    identity: "assertion",
     caller: ADA,
     token: "t",
     also: [CLIENT, SIGNED],
   },
-  { title: "an unauthenticated caller, to a registered service", identity: "context", also: [CLIENT, SIGNED] },
+  { title: "an unauthenticated caller, to a registered service", identity: "assertion", also: [CLIENT, SIGNED] },
   { title: "a caller, to an external service", caller: ADA, token: "t", also: [] },
   {
     title: "a caller, to an external service whose configuration asks for the caller",
@@ -169,7 +169,7 @@ for (const row of cases) {
   const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], names = [], also } = row;
   t.test(title, async (t) => {
     const endpoint = { service, method: {} } as Target["endpoint"];
-    const sendsAssertion = identity === "context";
+    const sendsAssertion = identity === "assertion";
     const target = { endpoint, identity, sendsAssertion, metadata: new PassedMetadata(names) } as Target;
     const admission = { endpoint, caller, namespace: "default" };
     const request = { headers: readHeaders(headers), rawHeaders: headers, remoteAddress: "192.0.2.7" };
