@@ -107,7 +107,7 @@ export class Dispatcher {
 
   /**
    * Maximum bytes of a message of a call from another process.
-   * @param usual the maximum of the server, which a configured service may exceed
+   * @param usual the maximum of the server; the limit of a configured service may be higher
    */
   maxRequestOf(path: string, metadata: Metadata, usual = this.maxMessage): number {
     const served = this.#methods.get(path);
