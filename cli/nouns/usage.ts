@@ -20,7 +20,7 @@ const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
   ["Median", ({ calls }) => `${Number(calls.medianMs.toPrecision(2))} ms`],
 ];
 
-/** An entry without a name counts the calls of all that have too few for an entry of their own. */
+/** An entry without a name adds up all endpoints, accounts or keys that have too few calls. */
 const ENDPOINTS: readonly Column<EndpointUsage>[] = [
   ["Service", ({ service }) => service || "all others"],
   ["Endpoint", ({ endpoint }) => endpoint],

@@ -55,28 +55,30 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
  * its parts in reverse order.
  */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
-  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const transport = await openTransport({ config, log, budget, closed });
   // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
   // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
-  const guard = own(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
+  const authority = closeWithProcess(
+    await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, closeWithProcess }),
+  );
+  const guard = closeWithProcess(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
   // The guard must be ready before the port is open. Gateways that know the address from an earlier
   // run send calls as soon as they are connected.
   await guard.ready();
   const listening = [config.grpc, config.admin].filter((address) => address !== undefined);
-  const registry = own(
+  const registry = closeWithProcess(
     await openRegistry({ authority, guard, transport, services: [], listening }, { config, log, budget }),
   );
   const served = [authority.service, registry.service];
-  const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
-  own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
+  const grpc = closeWithProcess(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
-  own(keepGrpcHealth(grpc.dispatcher, guard));
+  closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));
   const { firstStart, errors } = authority;
   const { health, notReady } = healthOf({ guard, errors });
-  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { grpc: grpc.target, admin: admin.address, firstStart, notReady };
 }
 
@@ -84,18 +86,18 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
 interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise"> {}
 
 /**
- * Opens the store, and the authority on it. The process owns the store from then on.
+ * Opens the store, and the authority on it. The process closes the store when it stops.
  * @throws {ConfigError|StoreError}
  */
 export async function openOwnAuthority(
   options: OwnAuthorityOptions,
-  { config, log, metrics, own }: Pick<Process, "config" | "log" | "metrics" | "own">,
+  { config, log, metrics, closeWithProcess }: Pick<Process, "config" | "log" | "metrics" | "closeWithProcess">,
 ): Promise<Authority & ProcessPart> {
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
   const services = Object.keys(BUILT_IN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
-  const store = own(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
+  const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
   const given = { ...options, store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, audit };
   const authority = await openAuthority(given);
   metrics.changesRefused = () => authority.refused();

@@ -35,21 +35,21 @@ import { processOf } from "./start.js";
  * part over to the process, which closes its parts in reverse order.
  */
 export const startGateway = processOf(async (opening) => {
-  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const transport = await openTransport({ config, log, budget, closed });
-  const joined = own(await joinAuthority(GATEWAY, { config, log }, transport));
+  const joined = closeWithProcess(await joinAuthority(GATEWAY, { config, log }, transport));
   const { guard, enrolment, authorities } = joined;
   const connectTo = externalConnector({ ...config, transport, log });
   const connect: RegistrySource["connect"] = (address, instance, options) =>
     connectTo(parseGrpcTarget(address), instance, options);
   const registry = { channel: joined.channel, authorities, metadata: joined.metadata, log: joined.log, connect };
-  const catalog = own(openCatalog(registry, { config, log, budget }));
+  const catalog = closeWithProcess(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
-  const usage = own(new Usage(registry));
-  const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
+  const usage = closeWithProcess(new Usage(registry));
+  const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, callQueue, enrolment };
-  const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
-  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
+  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
 });
 

@@ -48,7 +48,7 @@ export interface OpenServer extends Opened {
  * parts in reverse order.
  */
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
-  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url } = config;
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
@@ -56,31 +56,33 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
   // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const authority = own(await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, own }));
+  const authority = closeWithProcess(
+    await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, closeWithProcess }),
+  );
   const access = accessTo(authority, { config, log });
-  const guard = own(new OpenGuard({ ...access, log }));
+  const guard = closeWithProcess(new OpenGuard({ ...access, log }));
   // The guard must be ready before the port is open. Gateways that know the address from an earlier
   // run send calls as soon as they are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
-  const kept = own(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
+  const kept = closeWithProcess(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const listening = [config.grpc, config.http, config.admin].filter((address) => address !== undefined);
-  const registry = own(
+  const registry = closeWithProcess(
     await openRegistry({ authority, guard, transport, services, listening }, { config, log, budget }),
   );
   const served = [authority.service, registry.service, ...services];
   // The stores are opened before the port too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
-  const grpc = own(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  const grpc = closeWithProcess(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
   const { dispatcher } = grpc;
-  own(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
+  closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   const clientsOf = (service: string): Clients => {
-    const channel = own(new InProcessChannel(dispatcher));
-    return own(clientsWithin(service, dispatcher, channel, transport.connect));
+    const channel = closeWithProcess(new InProcessChannel(dispatcher));
+    return closeWithProcess(clientsWithin(service, dispatcher, channel, transport.connect));
   };
   const instances = await joinOwn(served, { grpc, registry }, { config, log });
-  own(keepGrpcHealth(dispatcher, guard));
+  closeWithProcess(keepGrpcHealth(dispatcher, guard));
   // Another process may register with the same address, but it cannot know an ID in advance.
   const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
   const connectTo = externalConnector({ ...config, transport, log });
@@ -89,14 +91,14 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
       ? new InProcessChannel(dispatcher)
       : connectTo(parseGrpcTarget(address), instance, options);
   const source = { channel: new InProcessChannel(dispatcher), admission: SYSTEM, connect, log } as const;
-  const catalog = own(openCatalog(source, { config, log, budget }));
+  const catalog = closeWithProcess(openCatalog(source, { config, log, budget }));
   const { firstStart, errors, enrol } = authority;
   const { health, notReady } = healthOf({ guard, catalog, errors });
-  const usage = own(new Usage(source));
-  const { callQueue } = own(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
+  const usage = closeWithProcess(new Usage(source));
+  const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, callQueue };
-  const http = own(await openHttpPort(parts, { config, log, metrics, budget, closed }));
-  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
+  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   dispatcher.forward = forwardTo(catalog.routes, guard);
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }

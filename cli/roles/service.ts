@@ -41,22 +41,24 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
  * parts in reverse order.
  */
 async function openService(opening: Process, name: string): Promise<Opened> {
-  const { config, log, metrics, budget, closed, own, ownLast } = opening;
+  const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url } = config;
   const transport = await openTransport({ config, log, budget, closed });
-  const joined = own(await joinAuthority(name, { config, log }, transport));
+  const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
   const { channel, metadata, guard, authorities } = joined;
   const list = listNamespacesOf(joined);
-  const store = own(installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }));
-  const clientsOf = () => own(new Clients({ channel, metadata, connect: transport.connect }));
+  const store = closeWithProcess(
+    installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }),
+  );
+  const clientsOf = () => closeWithProcess(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });
-  const { callQueue } = own(openCallQueue({ log, metrics }));
-  const grpc = own(await openGrpcPort({ services, guard, callQueue, transport, config, log, metrics }));
-  own(keepGrpcHealth(grpc.dispatcher, guard));
+  const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
+  const grpc = closeWithProcess(await openGrpcPort({ services, guard, callQueue, transport, config, log, metrics }));
+  closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));
   const [service] = services as [Service];
-  const registered = own(keepRegistered(service, instanceOf(service, grpc, config), joined, log));
+  const registered = closeWithProcess(keepRegistered(service, instanceOf(service, grpc, config), joined, log));
   const { health, notReady } = healthOf({ guard, authorities });
-  const admin = ownLast(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
   return { grpc: grpc.target, admin: admin.address, notReady };
 }

@@ -16,7 +16,7 @@ import { MessageQueue } from "../../src/rpc/message-queue.js";
 import type { ServedMethod } from "../../src/rpc/running-call.js";
 import type { BuiltInContext } from "../../src/rpc/service.js";
 import type { Routes } from "../catalog/routes.js";
-import type { Target } from "../catalog/target.js";
+import type { EndpointTarget } from "../catalog/target.js";
 import { HttpError, toCallError } from "../http/errors.js";
 import { traceOf } from "../stages/call.js";
 import { SERVICE } from "./grpc.js";
@@ -29,7 +29,7 @@ type Messages = AsyncIterable<Uint8Array>;
  */
 export function forwardTo(routes: Routes, guard: Pick<SigningGuard, "assertionOf">): FindMethod {
   // A target is replaced when its service changes, so its method is then forgotten.
-  const methods = new WeakMap<Target, ServedMethod>();
+  const methods = new WeakMap<EndpointTarget, ServedMethod>();
   return (path, metadata) => {
     // The owner of the name decides, as at the HTTP port, even if the owner is a service to which
     // this function does not forward.
@@ -43,11 +43,11 @@ export function forwardTo(routes: Routes, guard: Pick<SigningGuard, "assertionOf
   };
 }
 
-function isConfigured({ identity }: Target): boolean {
+function isConfigured({ identity }: EndpointTarget): boolean {
   return identity === "names" || identity === "none";
 }
 
-function methodOf(target: Target, guard: Pick<SigningGuard, "assertionOf">): ServedMethod {
+function methodOf(target: EndpointTarget, guard: Pick<SigningGuard, "assertionOf">): ServedMethod {
   const { endpoint } = target;
   const { clientStreaming, serverStreaming } = endpoint.method.proto;
   return {
@@ -73,12 +73,12 @@ function methodOf(target: Target, guard: Pick<SigningGuard, "assertionOf">): Ser
 /** One call to the service. */
 class ForwardedCall {
   readonly responses: MessageQueue<Uint8Array>;
-  readonly #target: Target;
+  readonly #target: EndpointTarget;
   readonly #call: OutgoingCall;
   #wake: (() => void) | undefined;
   #ended = false;
 
-  constructor(target: Target, context: BuiltInContext, start: CallStart) {
+  constructor(target: EndpointTarget, context: BuiltInContext, start: CallStart) {
     this.#target = target;
     this.responses = new MessageQueue((bytes) => bytes, {
       pause: () => this.#call.pause(),
@@ -138,7 +138,7 @@ class ForwardedCall {
   }
 }
 
-function startOf(target: Target, context: BuiltInContext, guard: Pick<SigningGuard, "assertionOf">): CallStart {
+function startOf(target: EndpointTarget, context: BuiltInContext, guard: Pick<SigningGuard, "assertionOf">): CallStart {
   const { endpoint, identity, metadata: passed } = target;
   const { caller, namespace, namespaceId, metadata: sent } = context;
   const metadata: Metadata[number][] = [["platform-namespace", namespace]];
@@ -156,7 +156,9 @@ function startOf(target: Target, context: BuiltInContext, guard: Pick<SigningGua
     path: endpoint.path,
     metadata,
     deadlineMonotonicMs: context.deadlineMonotonicMs,
-    context: target.sendsAssertion ? guard.assertionOf({ endpoint, caller, namespace, namespaceId }) : undefined,
+    callerAssertion: target.sendsAssertion
+      ? guard.assertionOf({ endpoint, caller, namespace, namespaceId })
+      : undefined,
     repeatable: endpoint.method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
   };
 }
@@ -164,7 +166,7 @@ function startOf(target: Target, context: BuiltInContext, guard: Pick<SigningGua
 /**
  * The HTTP port reports a broken protocol by an HTTP status. Here it is the matching gRPC status.
  */
-function grpcError({ endpoint }: Target, status: Parameters<typeof toCallError>[1]): StatusError {
+function grpcError({ endpoint }: EndpointTarget, status: Parameters<typeof toCallError>[1]): StatusError {
   const error = toCallError(endpoint.service, status);
   return error instanceof HttpError ? new StatusError(status.code, error.message) : error;
 }

@@ -8,7 +8,7 @@ import type { BuiltInRoot } from "../../src/contract/names.js";
 import { FileIndex, type Sees } from "../../src/rpc/file-index.js";
 import type { CatalogContract } from "../catalog/contracts.js";
 import type { Routes } from "../catalog/routes.js";
-import type { Target } from "../catalog/target.js";
+import type { EndpointTarget } from "../catalog/target.js";
 
 /**
  * The name by which the gateway's own endpoints are decided, logged and counted. No service may
@@ -27,7 +27,7 @@ export interface GrpcService {
   readonly name: string;
   /** The service that has it, `helloworld`. */
   readonly service: string;
-  readonly targets: Target[];
+  readonly targets: EndpointTarget[];
 }
 
 /** The caller that asks, and the service that it asks for; `only` is undefined if it names none. */
@@ -102,13 +102,13 @@ export class GrpcServices {
     return this.#known;
   }
 
-  #targetsByService(): (readonly Target[])[] {
+  #targetsByService(): (readonly EndpointTarget[])[] {
     return [...this.#routes.services].sort().map((service) => this.#routes.targetsOf(service) ?? []);
   }
 }
 
 /** @param targets of one service */
-function grpcServicesOf(targets: readonly Target[]): GrpcService[] {
+function grpcServicesOf(targets: readonly EndpointTarget[]): GrpcService[] {
   const found = new Map<string, GrpcService>();
   for (const target of targets) {
     const { service, grpcService: name } = target.endpoint;
@@ -125,7 +125,7 @@ function grpcServicesOf(targets: readonly Target[]): GrpcService[] {
  */
 function addFiles(
   files: FileIndex<GrpcService>,
-  targets: readonly Target[],
+  targets: readonly EndpointTarget[],
   grpcServices: readonly GrpcService[],
 ): void {
   for (const contract of new Set<CatalogContract>(targets.map((target) => target.contract))) {

@@ -18,7 +18,7 @@ import type { Context, Service } from "../../src/rpc/service.js";
 import { Contracts } from "../catalog/contracts.js";
 import { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Routes } from "../catalog/routes.js";
-import { Target } from "../catalog/target.js";
+import { EndpointTarget } from "../catalog/target.js";
 import { GrpcHealth } from "./grpc-health.js";
 import { BUILT_IN_SERVICE, type GrpcService, GrpcServices, type ReflectionViewer } from "./grpc-services.js";
 import type { HealthRoutes } from "./health.js";
@@ -62,5 +62,7 @@ export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltIn
   const own: Service = { name: BUILT_IN_SERVICE, descriptors, parts };
   const channel = new InProcessChannel(new Dispatcher({ services: [own], unguarded: [], guard, limits, log }));
   const metadata = new PassedMetadata([SERVICE], true);
-  routes.own = endpoints.map((endpoint) => new Target(endpoint, channel, contract, { identity: "token", metadata }));
+  routes.own = endpoints.map(
+    (endpoint) => new EndpointTarget(endpoint, channel, contract, { identity: "token", metadata }),
+  );
 }

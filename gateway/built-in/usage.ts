@@ -44,7 +44,7 @@ interface CallCounts extends Pick<Tally, "service" | "endpoint" | "account" | "k
   clientErrors: number;
   serverErrors: number;
   readonly byTime: number[];
-  /** For each of COUNTED_STATUSES. */
+  /** Number of client errors, in the order of COUNTED_STATUSES. */
   readonly byStatus: number[];
 }
 
@@ -144,7 +144,7 @@ export class Usage {
   }
 
   #addCaller({ callers, rest }: NamespaceCounts, caller: Caller | undefined): CallCounts {
-    // The rest of each namespace has a place in the report too.
+    // The report also has an entry for all other callers of each namespace.
     if (this.#callers + this.#namespaces.size >= MAX_COUNTED) return rest;
     const counted = createCounts({ account: caller?.account || PUBLIC, key: caller?.keyPrefix ?? "" });
     callers.set(caller, counted);

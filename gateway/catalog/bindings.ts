@@ -8,11 +8,11 @@ import { builtInOverlapOf, isBuiltInRoute } from "../../src/contract/built-in-ro
 import { type Binding, bindingsOf, type HttpRuleBindings as MethodBindings } from "../../src/contract/http-rule.js";
 import { shapeOf } from "../../src/contract/path-template.js";
 import { type PathMatch, PathTrie, type TemplateEntry } from "./path-trie.js";
-import type { Target } from "./target.js";
+import type { EndpointTarget } from "./target.js";
 
 /** A binding of an endpoint that can be called. */
 export interface BoundTarget extends TemplateEntry {
-  readonly target: Target;
+  readonly target: EndpointTarget;
   readonly binding: Binding;
 }
 
@@ -43,7 +43,12 @@ export class BindingTable {
    * @param isRoute whether a lower-case path is the path of an endpoint in the JSON dialect
    * @returns new problems of its bindings, for the operator
    */
-  set(service: string, targets: readonly Target[], prefix: string, isRoute: (path: string) => boolean): string[] {
+  set(
+    service: string,
+    targets: readonly EndpointTarget[],
+    prefix: string,
+    isRoute: (path: string) => boolean,
+  ): string[] {
     const before = new Set(this.#services.get(service)?.problems);
     this.delete(service);
     const bound: BoundTarget[] = [];
@@ -80,7 +85,7 @@ export class BindingTable {
   }
 
   /** The bindings by which an endpoint can be called. */
-  of({ service, name }: Target["endpoint"]): Binding[] {
+  of({ service, name }: EndpointTarget["endpoint"]): Binding[] {
     const all = this.#services.get(service)?.bound ?? [];
     return all.flatMap(({ target, binding }) => (target.endpoint.name === name ? [binding] : []));
   }
@@ -113,7 +118,7 @@ export class BindingTable {
 }
 
 /** The bindings of an endpoint. Without the annotation the endpoint's types are not parsed. */
-export function bindingsFor({ endpoint }: Pick<Target, "endpoint">, prefix: string): MethodBindings {
+export function bindingsFor({ endpoint }: Pick<EndpointTarget, "endpoint">, prefix: string): MethodBindings {
   return endpoint.annotated ? bindingsOf(endpoint.method, prefix) : NONE;
 }
 

@@ -375,7 +375,7 @@ const MAX_SHOWN = 40;
 /** How the instance learns who calls. It depends on how the instance joined. */
 function identityFormOf({ service, joined, identity }: Instance): IdentityForm {
   if (SELF_GOVERNED.has(service)) return joined === Joined.WITH_AUTHORITY ? "token" : "none";
-  if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "context";
+  if (joined === Joined.WITH_AUTHORITY || joined === Joined.ENROLMENT) return "assertion";
   return joined === Joined.CONFIGURATION && identity ? "names" : "none";
 }
 

@@ -13,7 +13,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import { HttpError } from "../http/errors.js";
 import { BindingTable } from "./bindings.js";
 import { RpcRoutes } from "./rpc-routes.js";
-import type { Route, Target } from "./target.js";
+import type { EndpointTarget, Route } from "./target.js";
 
 /** A path of unreserved characters, which needs no decoding (RFC 3986 §2.3). */
 const PLAIN = /^\/[A-Za-z0-9._~/-]*$/;
@@ -30,7 +30,10 @@ export class Routes {
   readonly #routes = new Map<string, Route>();
   /** The endpoints of the gateway itself, by exact gRPC path. */
   readonly #own = new Map<string, Route>();
-  readonly #services = new Map<string, { readonly targets: readonly Target[]; readonly paths: readonly string[] }>();
+  readonly #services = new Map<
+    string,
+    { readonly targets: readonly EndpointTarget[]; readonly paths: readonly string[] }
+  >();
   readonly #listeners: (() => void)[] = [];
 
   /** Calls the listener after each change, for as long as the routes exist. */
@@ -45,7 +48,7 @@ export class Routes {
    * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing
    * has changed
    */
-  set(service: string, targets: readonly Target[], prefix = ""): string[] {
+  set(service: string, targets: readonly EndpointTarget[], prefix = ""): string[] {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
     if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
@@ -87,7 +90,7 @@ export class Routes {
   }
 
   /** The endpoints of a service: a new array after each change. */
-  targetsOf(service: string): readonly Target[] | undefined {
+  targetsOf(service: string): readonly EndpointTarget[] | undefined {
     return this.#services.get(service)?.targets;
   }
 
@@ -137,11 +140,11 @@ export class Routes {
   }
 
   /** The endpoints of the gateway itself. They have only a gRPC path, and belong to no service. */
-  set own(targets: readonly Target[]) {
+  set own(targets: readonly EndpointTarget[]) {
     for (const target of targets) this.#own.set(target.endpoint.path, { target, versioned: false });
   }
 
-  get own(): readonly Target[] {
+  get own(): readonly EndpointTarget[] {
     return [...this.#own.values()].map(({ target }) => target);
   }
 
@@ -203,7 +206,7 @@ function decodeUnreserved(encoded: string, hex: string | undefined): string {
 }
 
 /** Every path of a service, in lower case. */
-function routesOf(service: string, targets: readonly Target[]): Map<string, Route> {
+function routesOf(service: string, targets: readonly EndpointTarget[]): Map<string, Route> {
   const routes = new Map<string, Route>();
   const known = new Set<string>();
   const main = mainOf(targets);
@@ -239,7 +242,7 @@ function pathsOf({ segments: { endpoint } }: Endpoint, short: boolean): string[]
  * The full name of the gRPC service whose name may be left out; undefined if the contracts of
  * instances name different ones.
  */
-function mainOf(targets: readonly Target[]): string | undefined {
+function mainOf(targets: readonly EndpointTarget[]): string | undefined {
   const short = targets.filter(({ endpoint }) => endpoint.shortPath);
   const names = new Set(short.map(({ endpoint }) => endpoint.grpcService));
   return names.size === 1 ? [...names][0] : undefined;

@@ -7,7 +7,7 @@
  */
 import { Callers } from "../../src/contract/endpoint.js";
 import { isReservedGrpcName } from "../../src/contract/names.js";
-import type { Route, Target } from "./target.js";
+import type { EndpointTarget, Route } from "./target.js";
 
 /** The routes of a gRPC path. */
 export interface RpcPath {
@@ -45,7 +45,7 @@ export class RpcRoutes {
   }
 
   /** Adds an endpoint of a service. */
-  add(target: Target): void {
+  add(target: EndpointTarget): void {
     const { path, callers, grpcService, service } = target.endpoint;
     // Reserved names are refused here too, even if a registry announces them: calls to these names
     // contain passwords.
@@ -56,7 +56,7 @@ export class RpcRoutes {
     this.#set(path, name, [...(this.#paths.get(path)?.routes ?? NO_ROUTES), { target, versioned: false }]);
   }
 
-  delete({ endpoint: { path, service, grpcService } }: Target): void {
+  delete({ endpoint: { path, service, grpcService } }: EndpointTarget): void {
     const routes = this.#paths.get(path)?.routes ?? NO_ROUTES;
     this.#set(
       path,

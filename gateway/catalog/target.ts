@@ -25,7 +25,7 @@ import type { ServiceStatuses } from "./service-statuses.js";
  * caller assertion. An external service gets the names of the account and the namespace if its
  * configuration asks for them, and otherwise nothing. Its options may ask for an assertion too.
  */
-export type IdentityForm = "token" | "context" | "names" | "none";
+export type IdentityForm = "token" | "assertion" | "names" | "none";
 
 /** What is the same for all endpoints of a service. */
 export interface TargetSettings {
@@ -49,12 +49,12 @@ export function targetsOf(
   contracts: readonly CatalogContract[],
   balancer: Balancer,
   settings: TargetSettings,
-): Target[] {
-  const found = new Map<string, Target[]>();
+): EndpointTarget[] {
+  const found = new Map<string, EndpointTarget[]>();
   for (const contract of contracts) {
     const channel = balancer.among(contract);
     for (const endpoint of contract.endpoints) {
-      const target = new Target(endpoint, channel, contract, settings);
+      const target = new EndpointTarget(endpoint, channel, contract, settings);
       const { endpoint: name } = endpoint.segments;
       const known = found.get(name);
       // The routes reject two endpoints of one contract whose names differ only in case.
@@ -64,7 +64,7 @@ export function targetsOf(
     }
   }
   return [...found.values()].map((targets) => {
-    const [newest] = targets as [Target];
+    const [newest] = targets as [EndpointTarget];
     if (targets.length === 1) return newest;
     const alternatives = new Alternatives(targets, balancer);
     for (const target of targets) target.alternatives = alternatives;
@@ -74,24 +74,24 @@ export function targetsOf(
 
 /** The targets of one endpoint, one for each contract that instances have. */
 export class Alternatives {
-  readonly #targets: readonly Target[];
+  readonly #targets: readonly EndpointTarget[];
   readonly #balancer: Balancer;
 
-  constructor(targets: readonly Target[], balancer: Balancer) {
+  constructor(targets: readonly EndpointTarget[], balancer: Balancer) {
     this.#targets = targets;
     this.#balancer = balancer;
   }
 
   /** The target of the newest contract. */
-  get newest(): Target {
-    return this.#targets[0] as Target;
+  get newest(): EndpointTarget {
+    return this.#targets[0] as EndpointTarget;
   }
 
   /**
    * The target of the instance that is next in turn, without the tried targets; undefined when none
    * is left.
    */
-  next(tried: readonly Target[]): Target | undefined {
+  next(tried: readonly EndpointTarget[]): EndpointTarget | undefined {
     const left = this.#targets.filter((target) => !tried.includes(target));
     const contract = this.#balancer.turn(left.map((target) => target.contract));
     return left.find((target) => target.contract === contract);
@@ -102,7 +102,7 @@ export class Alternatives {
  * An endpoint that can be called. Its types are parsed and its codecs compiled at their first use,
  * because most endpoints are never called.
  */
-export class Target {
+export class EndpointTarget {
   /**
    * The targets of the same endpoint in all contracts, with this one; undefined if all instances
    * have one contract.
@@ -132,7 +132,7 @@ export class Target {
     this.metadata = metadata;
     this.options = options;
     this.statuses = statuses;
-    this.sendsAssertion = identity === "context" || options.assertion;
+    this.sendsAssertion = identity === "assertion" || options.assertion;
     this.callTime = options.callTime && durationMs(options.callTime);
   }
 
@@ -269,7 +269,7 @@ function limited(codec: MessageCodec, maxMessage: number): MessageCodec {
 
 /** The endpoint of a path. */
 export interface Route {
-  readonly target: Target;
+  readonly target: EndpointTarget;
   /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
   /** Which metadata passes at this path, where it is not the metadata that passes to the target. */

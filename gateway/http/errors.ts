@@ -155,7 +155,7 @@ export function notOneMessage(service: string, count: number): HttpError {
 
 /**
  * A message has types that must first be fetched from the service. Thrown only where
- * `Target.complete` or a similar method catches it and fetches the types.
+ * `EndpointTarget.complete` or a similar method catches it and fetches the types.
  */
 export class MissingTypesError extends Error {
   override readonly name = "MissingTypesError";

@@ -19,7 +19,7 @@ import { hasOwnForm, type JsonStyle, writtenName } from "../../src/json/types.js
 import { BoundedMap } from "../../src/memory/bounded-map.js";
 import { inTurns, mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
-import type { Target } from "../catalog/target.js";
+import type { EndpointTarget } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
 import { checkUnambiguous } from "../http/headers.js";
 import type { BareResponse, BuiltInRoutes, GatewayRequestHead } from "../http/message.js";
@@ -47,9 +47,10 @@ export class ServedDocuments implements BuiltInRoutes {
    * By service and by which of its endpoints are shown. An entry is valid as long as the service
    * has these targets.
    */
-  readonly #cache = new BoundedMap<string, { readonly targets: readonly Target[]; readonly document: Promise<string> }>(
-    MAX_CACHED,
-  );
+  readonly #cache = new BoundedMap<
+    string,
+    { readonly targets: readonly EndpointTarget[]; readonly document: Promise<string> }
+  >(MAX_CACHED);
 
   constructor({ catalog, guard, publicUrl = "/" }: ServedDocumentsOptions) {
     this.#routes = catalog.routes;
@@ -70,7 +71,7 @@ export class ServedDocuments implements BuiltInRoutes {
   async #index(request: GatewayRequestHead): Promise<BareResponse> {
     const viewer = await this.#viewer(request);
     const visible = this.#visibleServices(viewer);
-    const endpointsOf = (targets: readonly Target[]) => targets.map(({ endpoint }) => endpoint);
+    const endpointsOf = (targets: readonly EndpointTarget[]) => targets.map(({ endpoint }) => endpoint);
     const services = await mapPaced(visible, ([name, shown]) => indexEntry(name, endpointsOf(shown), "/openapi/"));
     return { status: 200, body: JSON.stringify({ services }) };
   }
@@ -93,7 +94,7 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** Made in steps, and only once for all callers that ask at the same time. */
-  #compiled(service: string, shown: readonly Target[], target: Target): Promise<string> {
+  #compiled(service: string, shown: readonly EndpointTarget[], target: EndpointTarget): Promise<string> {
     const targets = this.#routes.targetsOf(service) ?? shown;
     const key = `${service} ${targets.map((target) => (shown.includes(target) ? 1 : 0)).join("")}`;
     const cached = this.#cache.get(key);
@@ -117,13 +118,13 @@ export class ServedDocuments implements BuiltInRoutes {
     return this.#guard.admit(readCredentials(request, { versioned: false }), describe.target.endpoint);
   }
 
-  #shown(service: string, viewer: Admission): readonly Target[] {
+  #shown(service: string, viewer: Admission): readonly EndpointTarget[] {
     const targets = this.#routes.targetsOf(service) ?? [];
     return targets.filter(({ endpoint }) => isVisible(this.#guard, viewer, endpoint));
   }
 
   /** The services with endpoints that the viewer may see, by name, with these endpoints. */
-  #visibleServices(viewer: Admission): [name: string, targets: readonly Target[]][] {
+  #visibleServices(viewer: Admission): [name: string, targets: readonly EndpointTarget[]][] {
     return [...this.#routes.services].sort().flatMap((name) => {
       const targets = this.#shown(name, viewer);
       return targets.length === 0 ? [] : [[name, targets]];
@@ -148,13 +149,13 @@ export function indexEntry(name: string, endpoints: readonly Endpoint[], folder:
 const MAX_NAMES = 500;
 
 /** The key is the target, because a service that changes has new targets. */
-const knownNames = new WeakMap<Target, readonly string[]>();
+const knownNames = new WeakMap<EndpointTarget, readonly string[]>();
 
 /**
  * The names in JSON of all fields of an endpoint and of its nested messages, each name once. The
  * search on the pages needs them.
  */
-function fieldNames(target: Target): readonly string[] {
+function fieldNames(target: EndpointTarget): readonly string[] {
   const before = knownNames.get(target);
   if (before !== undefined) return before;
   const { input, output } = target.endpoint.method;

@@ -10,7 +10,7 @@ import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metad
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { PassedMetadata } from "../catalog/passed-metadata.js";
-import type { Alternatives, Route, Target } from "../catalog/target.js";
+import type { Alternatives, EndpointTarget, Route } from "../catalog/target.js";
 import { notOneMessage, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
@@ -28,7 +28,7 @@ export interface AdmittedRequest {
   readonly state: RequestState;
   readonly route: Route;
   /** The endpoint, by the contract of the instance that is called. */
-  readonly target: Target;
+  readonly target: EndpointTarget;
   readonly credentials: Credentials;
   readonly admission: Admission;
   /** When the call must have ended, in milliseconds of `performance.now()`. */
@@ -89,7 +89,7 @@ async function callWithTypes(
  * where the client sets one. The call time of a service replaces both settings of the gateway.
  */
 export function deadlineOf(
-  { endpoint: { shape }, callTime: own }: Pick<Target, "endpoint" | "callTime">,
+  { endpoint: { shape }, callTime: own }: Pick<EndpointTarget, "endpoint" | "callTime">,
   timeout: number | undefined,
   { callTime, maxCallTime }: StageOptions["config"],
 ): number | undefined {
@@ -150,7 +150,7 @@ class UnaryListener implements CallListener {
 
 /** What the reply to a call takes from the service's metadata. */
 function responseOf(
-  { statuses }: Target,
+  { statuses }: EndpointTarget,
   metadata: PassedMetadata,
   headers: Metadata,
   trailers: Metadata,
@@ -184,7 +184,7 @@ async function callAnyContract(
 ): Promise<Written> {
   const { request, state, route } = first;
   const { dialect } = state;
-  const tried: Target[] = [];
+  const tried: EndpointTarget[] = [];
   for (let admitted = first; ; ) {
     const { target } = admitted;
     tried.push(target);
@@ -218,7 +218,7 @@ export function startOf(
     metadata: metadataOf(admitted, admission, options),
     deadlineMonotonicMs: deadline,
     admission,
-    context: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
+    callerAssertion: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
   };
 }
@@ -288,7 +288,7 @@ function metadataOf(
       if (admission.caller !== undefined) metadata.push(["x-portico-account", admission.caller.account]);
       metadata.push(["x-portico-namespace", admission.namespace], [CLIENT_ADDRESS, request.remoteAddress]);
       break;
-    case "context":
+    case "assertion":
       metadata.push([CLIENT_ADDRESS, request.remoteAddress]);
       break;
     case "none":

@@ -16,7 +16,7 @@ import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { BuiltInRoot } from "../../src/contract/names.js";
 import type { Routes } from "../catalog/routes.js";
-import type { Route, Target } from "../catalog/target.js";
+import type { EndpointTarget, Route } from "../catalog/target.js";
 import type { Failure } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../http/message.js";
@@ -50,7 +50,7 @@ export interface Dialect {
    * Rejects, by its headers, a body that cannot contain the endpoint's request.
    * @throws {HttpError} 400, 415
    */
-  readonly checkBody: (request: GatewayRequestHead, target: Target, route: Route) => void;
+  readonly checkBody: (request: GatewayRequestHead, target: EndpointTarget, route: Route) => void;
   /**
    * How long the call may take, in milliseconds; undefined where no header sets a limit.
    * @throws {HttpError} 400
@@ -60,7 +60,7 @@ export interface Dialect {
    * Whether the body is passed on to the service chunk by chunk instead of being read to its end
    * first.
    */
-  readonly takesChunks: (request: GatewayRequestHead, target: Target, route: Route) => boolean;
+  readonly takesChunks: (request: GatewayRequestHead, target: EndpointTarget, route: Route) => boolean;
   /** Whether it carries protobuf messages in binary form; default: it converts them to JSON. */
   readonly isBinary?: boolean;
   /** Maximum size of a body, in bytes, that carries a message of `maxMessage` bytes. */
@@ -77,7 +77,7 @@ export interface Dialect {
    */
   decodeBody(
     request: GatewayRequest,
-    target: Target,
+    target: EndpointTarget,
     body: readonly Uint8Array[],
     maxMessage: number,
   ): Promise<readonly Uint8Array[]>;
@@ -87,7 +87,7 @@ export interface Dialect {
    * @throws {HttpError} 400
    * @throws {JsonError} 400
    */
-  readMessage(request: GatewayRequest, target: Target, body: readonly Uint8Array[], route: Route): Uint8Array;
+  readMessage(request: GatewayRequest, target: EndpointTarget, body: readonly Uint8Array[], route: Route): Uint8Array;
   /**
    * The reply of a unary call, or of an upload.
    * @throws {HttpError} 502 when the bytes are not a message of the endpoint's response type, or
@@ -95,7 +95,7 @@ export interface Dialect {
    */
   writeMessage(
     request: GatewayRequest,
-    target: Target,
+    target: EndpointTarget,
     message: Uint8Array,
     response: ResponseMetadata,
     route: Route,
@@ -168,7 +168,7 @@ export const NO_RESPONSE_METADATA: ResponseMetadata = { headers: NO_METADATA, tr
 export interface FailedRequest {
   /** The service that the request is directed to; `gateway` where none was found. */
   readonly service: string;
-  readonly target: Target | undefined;
+  readonly target: EndpointTarget | undefined;
   /** Returned by the dialect's `findRoute`. */
   readonly route: Route | undefined;
   /** Defined where the guard had admitted the call. */

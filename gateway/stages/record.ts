@@ -7,7 +7,7 @@ import type { Admission } from "../../src/call/admission.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
-import type { Route, Target } from "../catalog/target.js";
+import type { EndpointTarget, Route } from "../catalog/target.js";
 import type { GatewayRequest, GatewayResponse } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
 import { type Dialect, type FailedRequest, NO_RESPONSE_METADATA, type ResponseMetadata } from "./dialect.js";
@@ -36,7 +36,7 @@ export class RequestState implements FailedRequest {
   /** The service that the request is directed to; `gateway` until one is found. */
   service = "gateway";
   /** The endpoint that is called, from the stage `route` on. */
-  target: Target | undefined;
+  target: EndpointTarget | undefined;
   /** The route to the endpoint. */
   route: Route | undefined;
   /**

@@ -5,7 +5,7 @@
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
-import type { Route, Target } from "../catalog/target.js";
+import type { EndpointTarget, Route } from "../catalog/target.js";
 import {
   type Failure,
   type HttpError,
@@ -41,7 +41,7 @@ export function writeAtOnce(
 ): Written | undefined {
   if (!(response instanceof Uint8Array)) return response;
   const { dialect } = state;
-  const target = state.target as Target;
+  const target = state.target as EndpointTarget;
   const route = state.route as Route;
   return target.completeAtOnce(() => dialect.writeMessage(request, target, response, state.response, route));
 }
@@ -58,7 +58,7 @@ export async function write(
 ): Promise<Written> {
   if (!(response instanceof Uint8Array)) return response;
   const { dialect } = state;
-  const target = state.target as Target;
+  const target = state.target as EndpointTarget;
   const route = state.route as Route;
   return target.complete(
     () => dialect.writeMessage(request, target, response, state.response, route),

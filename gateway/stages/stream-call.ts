@@ -12,7 +12,7 @@ import type { Admission, FollowedStream, Guard } from "../../src/call/admission.
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { CallListener, CallStart, OutgoingCall, Status } from "../../src/rpc/channel.js";
-import type { Route, Target } from "../catalog/target.js";
+import type { EndpointTarget, Route } from "../catalog/target.js";
 import type { Failure } from "../http/errors.js";
 
 /** How an admitted call begins. */
@@ -22,7 +22,7 @@ export type AdmittedStart = CallStart & { readonly admission: Admission };
 export interface StreamCallOptions {
   readonly route: Route;
   /** The endpoint, by the contract of the instance that is called. */
-  readonly target: Target;
+  readonly target: EndpointTarget;
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
   readonly admission: Admission;

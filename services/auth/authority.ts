@@ -49,7 +49,7 @@ import { Reports } from "./log/leases/reports.js";
 import { SharedLeaseRecords } from "./log/leases/shared-lease-records.js";
 import { AuthorityClock, type Clocks, MACHINE_CLOCKS } from "./log/time/clock.js";
 import { StoredTime } from "./log/time/stored-time.js";
-import { Attempts, Slowdown } from "./login/attempts.js";
+import { Attempts, LoginThrottle } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { StoredServices } from "./stored-services.js";
@@ -145,7 +145,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const firstStart = await setUp(options, { journal, passwords, installation: readInstallation(dataFolder) });
   const changes = new Changes({ journal, leases });
   const failedLogins = new FailedLogins({ journal, log });
-  const attempts = new Attempts({ passwords, slowdown: new Slowdown({ clock: clock.now }), failedLogins });
+  const attempts = new Attempts({ passwords, throttle: new LoginThrottle({ clock: clock.now }), failedLogins });
   const keyUses = new KeyUses({ journal, log });
   const window = new UsageWindow({ rows: collectionOf(store, "usage"), log, clock: clock.now });
   storedTime.open();

@@ -43,7 +43,7 @@ export const parts = [
       if (payload === undefined) throw invalidArgument("payload: is missing");
       if (JSON.stringify(payload).length > MAX_PAYLOAD) throw invalidArgument("payload: has more than 64 KiB as JSON");
       const offset = await append(call, topic, { payload, time: Date.now() });
-      notifier.ring(notifierOf(call, topic));
+      notifier.notify(notifierOf(call, topic));
       return { offset: BigInt(offset) };
     },
 
@@ -108,7 +108,7 @@ export const parts = [
     async deleteTopic({ topic }, call) {
       checkName("topic", topic);
       await deleteTopic(call, topic);
-      notifier.ring(notifierOf(call, topic));
+      notifier.notify(notifierOf(call, topic));
       return {};
     },
   }),

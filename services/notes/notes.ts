@@ -198,7 +198,7 @@ async function change(call: Call, id: string, change: Change, writes: () => Prom
     ]);
     return committed ? true : undefined;
   });
-  notifier.ring(notifierOf(call));
+  notifier.notify(notifierOf(call));
 }
 
 function changeKey(account: string, position: number): string {

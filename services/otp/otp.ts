@@ -7,7 +7,7 @@ import { generateSecret, generateSync, verifySync } from "otplib";
 import { OtpService } from "../../src/gen/otp/otp.js";
 import { type Entry, invalidArgument, part, toTimestamp, type Write } from "../../src/kit/index.js";
 import { accountOf, checkDuration, checkNumber, checkText } from "../patterns/checks.js";
-import { once } from "../patterns/idempotency.js";
+import { withIdempotencyKey } from "../patterns/idempotency.js";
 import { StorageLimit } from "../patterns/storage-limit.js";
 
 const SUBJECT = { min: 1, max: 256 };
@@ -39,7 +39,7 @@ export const parts = [
       const digits = checkNumber("digits", asked, DIGITS) as Code["digits"];
       const codes = call.store<Code>("codes");
       const request = [subject, ttlMs, digits];
-      const made = await once<{ code: string; expires: number }>(
+      const made = await withIdempotencyKey<{ code: string; expires: number }>(
         call,
         { account, idempotencyKey, request, ttlMs: KEY_TTL_MS },
         async (record) => {
@@ -65,7 +65,7 @@ export const parts = [
       const codes = call.store<Code>("codes");
       const key = keyOf(account, subject);
       const request = [subject, code];
-      const valid = await once<boolean>(
+      const valid = await withIdempotencyKey<boolean>(
         call,
         { account, idempotencyKey, request, ttlMs: KEY_TTL_MS },
         async (record) => {

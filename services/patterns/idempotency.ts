@@ -18,7 +18,7 @@ interface StoredResponse<T> {
   readonly response: T;
 }
 
-export interface OnceOptions {
+export interface IdempotencyOptions {
   /** The account. Accounts do not share keys. */
   readonly account: string;
   /** Empty if the caller gave no key. Then a repeated call has its effect again. */
@@ -35,9 +35,9 @@ export interface OnceOptions {
  * JSON.
  * @throws {StatusError} INVALID_ARGUMENT if the key is malformed or was used with another request
  */
-export function once<T>(
+export function withIdempotencyKey<T>(
   call: Call,
-  { account, idempotencyKey, request, ttlMs }: OnceOptions,
+  { account, idempotencyKey, request, ttlMs }: IdempotencyOptions,
   attempt: (record: (response: T) => Write[]) => Promise<T | undefined>,
 ): Promise<T> {
   if (idempotencyKey === "") return retry(call, account, () => attempt(() => []));

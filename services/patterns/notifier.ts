@@ -10,7 +10,7 @@ export class Notifier {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Call it after a write to the data that `key` stands for. */
-  ring(key: string): void {
+  notify(key: string): void {
     for (const wake of this.#waiting.get(key) ?? []) wake();
   }
 
@@ -23,13 +23,13 @@ export class Notifier {
   listen(key: string, signal: AbortSignal): { sleep: () => Promise<void>; end: () => void } {
     let isNotified = false;
     let wake = () => {};
-    const notify = () => {
+    const onNotify = () => {
       isNotified = true;
       wake();
     };
     const listeners = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, listeners.add(notify));
-    signal.addEventListener("abort", notify);
+    this.#waiting.set(key, listeners.add(onNotify));
+    signal.addEventListener("abort", onNotify);
     const sleep = async () => {
       if (!isNotified && !signal.aborted) {
         await new Promise<void>((resolve) => {
@@ -43,8 +43,8 @@ export class Notifier {
       isNotified = false;
     };
     const end = () => {
-      signal.removeEventListener("abort", notify);
-      listeners.delete(notify);
+      signal.removeEventListener("abort", onNotify);
+      listeners.delete(onNotify);
       if (listeners.size === 0) this.#waiting.delete(key);
     };
     return { sleep, end };

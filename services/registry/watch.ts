@@ -22,7 +22,7 @@ export interface Watch {
   readonly listeners: Set<() => void>;
 }
 
-/** A watch that must be sent the instances with these keys, and the names of these services. */
+/** A watch that must still send the instances with these keys, and the names of these services. */
 export function createWatch(keys: Iterable<string>, owners: Iterable<string>): Watch {
   return {
     changed: new Set(keys),

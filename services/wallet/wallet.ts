@@ -19,7 +19,7 @@ import {
 } from "../../src/kit/index.js";
 import { accountOf, checkAfter, checkName, checkNumber, checkText, PAGE } from "../patterns/checks.js";
 import { deferDelete, deleteExpired } from "../patterns/deferred-delete.js";
-import { once } from "../patterns/idempotency.js";
+import { withIdempotencyKey } from "../patterns/idempotency.js";
 import { retry } from "../patterns/retry.js";
 
 const DAY = 86_400_000;
@@ -197,7 +197,7 @@ function move(call: Call, { changes, reference, idempotencyKey }: Movement): Pro
     throw invalidArgument("idempotencyKey: is missing: choose one for each movement, and repeat it");
   checkText("reference", reference, TEXT);
   const request = [reference, ...changes.flatMap(({ wallet, amount }) => [wallet, amount])];
-  return once(call, { account, idempotencyKey, request, ttlMs: KEY_TTL_MS }, async (record) => {
+  return withIdempotencyKey(call, { account, idempotencyKey, request, ttlMs: KEY_TTL_MS }, async (record) => {
     const time = Date.now();
     const made: StoredTransaction[] = [];
     const writes: Write[] = [];

@@ -46,7 +46,7 @@ export * from "../call/admission.js";
 
 const EVERY_CALLER = { has: () => true };
 
-type AssertionCredentials = Credentials & { readonly context: string };
+type AssertionCredentials = Credentials & { readonly callerAssertion: string };
 
 /** A guard that follows its authority until it is closed. */
 export class OpenGuard implements SigningGuard {
@@ -121,7 +121,8 @@ export class OpenGuard implements SigningGuard {
   }
 
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
-    if (credentials.context !== undefined) return this.#admitByAssertion(credentials as AssertionCredentials, endpoint);
+    if (credentials.callerAssertion !== undefined)
+      return this.#admitByAssertion(credentials as AssertionCredentials, endpoint);
     return this.admitAtOnce(credentials, endpoint) ?? this.#lookUpAndAdmit(credentials, endpoint);
   }
 
@@ -180,14 +181,18 @@ export class OpenGuard implements SigningGuard {
     // The authority's endpoints accept only tokens: with a service's key one can sign assertions
     // that name any caller.
     if (endpoint.callers !== undefined) throw badAssertion(endpoint);
-    const known = this.#assertions.find(credentials.context);
+    const known = this.#assertions.find(credentials.callerAssertion);
     if (known === undefined) return this.#verifyAndAdmit(credentials, endpoint);
     this.#checkAssertion(known, credentials, endpoint, now);
     return this.#admitVerified(known, endpoint);
   }
 
   async #verifyAndAdmit(credentials: AssertionCredentials, endpoint: Guarded): Promise<Admission> {
-    return this.#admitFresh(credentials, await this.#assertions.verify(credentials.context, endpoint), endpoint);
+    return this.#admitFresh(
+      credentials,
+      await this.#assertions.verify(credentials.callerAssertion, endpoint),
+      endpoint,
+    );
   }
 
   /** Admits by an assertion that is not cached, or whose caller may have changed. */

@@ -19,7 +19,7 @@ export interface Credentials {
   /**
    * The caller assertion of a call from another process, as sent; it replaces token and namespace.
    */
-  readonly context?: string | undefined;
+  readonly callerAssertion?: string | undefined;
   /**
    * The call was admitted when it opened, and is authorized again now: its assertion may have
    * expired since.

@@ -76,7 +76,7 @@ export const LIST_TAG = tagOf(6, LENGTH);
 
 /**
  * Whether a field has no presence: JSON always has it, and its zero is never on the wire. Lists and
- * maps have none.
+ * maps have no presence.
  */
 export function isImplicit(field: DescField): boolean {
   return field.presence === 2; // google.protobuf.FeatureSet.FieldPresence.IMPLICIT

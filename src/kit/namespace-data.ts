@@ -224,7 +224,7 @@ function endOf(prefix: string): string {
 }
 
 /** Sweeps the data of namespaces that are gone, again and again, until it is closed. */
-export class LeftData {
+export class NamespaceDataSweeper {
   readonly #sweep: (signal: AbortSignal) => Promise<string | undefined>;
   readonly #log: Logger;
   readonly #end = new AbortController();

@@ -100,15 +100,17 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
   const serving = new Process(config, log);
-  const { budget, metrics, own } = serving;
+  const { budget, metrics, closeWithProcess } = serving;
   try {
     const transport = await openTransport(serving);
-    const joined = own(await joinAuthority(name, { config, log }, transport));
+    const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
     const { data: dataFolder, serviceStore: url } = config;
     const list = listNamespacesOf(joined);
-    const store = own(installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }));
+    const store = closeWithProcess(
+      installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }),
+    );
     const { guard, channel, metadata: enrolled } = joined;
-    const clients = own(new Clients({ channel, metadata: enrolled, connect: transport.connect }));
+    const clients = closeWithProcess(new Clients({ channel, metadata: enrolled, connect: transport.connect }));
     const service = createService(parts, {
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, store, clients: () => clients },
@@ -118,10 +120,12 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       bindingPrefix: bindings?.prefix,
       metadata,
     });
-    const { callQueue } = own(openCallQueue({ log, metrics }));
-    const port = own(await openGrpcPort({ services: [service], guard, callQueue, transport, config, log, metrics }));
-    own(keepGrpcHealth(port.dispatcher, guard));
-    const registered = own(keepRegistered(service, instanceOf(service, port, config), joined, log));
+    const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
+    const port = closeWithProcess(
+      await openGrpcPort({ services: [service], guard, callQueue, transport, config, log, metrics }),
+    );
+    closeWithProcess(keepGrpcHealth(port.dispatcher, guard));
+    const registered = closeWithProcess(keepRegistered(service, instanceOf(service, port, config), joined, log));
     await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
     const close = closeOnce(() => serving.stop({ noticeMs: 0, drainMs: config.drain }));
     return { address: formatGrpcTarget(port.target), close };

@@ -6,7 +6,7 @@ import type { Call, Part } from "./call.js";
 import { type Environment, ServiceCall } from "./service-call.js";
 
 /** A service, and what its calls share. */
-export interface ServiceOptions {
+export interface CreateServiceOptions {
   /** A google.protobuf.FileDescriptorSet with all parts and all imports. */
   readonly descriptors: Uint8Array;
   readonly environment: Environment;
@@ -21,7 +21,7 @@ export interface ServiceOptions {
 /** A service whose code is loaded. */
 export function createService(
   parts: readonly Part[],
-  { descriptors, environment, store, bindingPrefix, metadata }: ServiceOptions,
+  { descriptors, environment, store, bindingPrefix, metadata }: CreateServiceOptions,
 ): Service {
   const bound = parts.map((part) => bindPart(part, environment));
   return { name: environment.service, descriptors, store, bindingPrefix, metadata, parts: bound };
@@ -34,7 +34,7 @@ export function createService(
  */
 export function createLazyService(
   load: () => Promise<readonly Part[]>,
-  { descriptors, environment, store }: ServiceOptions,
+  { descriptors, environment, store }: CreateServiceOptions,
 ): Service {
   const { service } = environment;
   const names: string[] = [];

@@ -4,7 +4,7 @@ import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import { type KeyValueStore, StoreError } from "../store/store.js";
-import { LeftData, type ListNamespaces } from "./namespace-data.js";
+import { type ListNamespaces, NamespaceDataSweeper } from "./namespace-data.js";
 import { StoreReads } from "./store-reads.js";
 
 export interface SharedStore {
@@ -92,7 +92,7 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   const adopted = (store: string): void =>
     log.warn({ store }, "this store had data and no installation: it belongs to this installation from now on");
   const store = sharedStore(async () => (await load()).openOwnedServices(await owned(), adopted), {
-    onOpened: (opened) => new LeftData(opened, list, { services, log }),
+    onOpened: (opened) => new NamespaceDataSweeper(opened, list, { services, log }),
     budget,
   });
   const check = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 /**
- * A process, and the parts that it owns. A role opens its parts one after the other, gives each
- * part what it needs, and lets the process own it. The parts are closed in the opposite order: when
- * the process stops, and when a start fails.
+ * A process, and the parts that it closes. A role opens its parts one after the other, gives each
+ * part what it needs, and hands it to the process (`closeWithProcess`). The process closes its
+ * parts in the opposite order: when it stops, and when a start fails.
  */
 import { totalmem } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
@@ -26,7 +26,7 @@ const CLOSE_MS = 3_000;
 /** The same time after a failed start, when no calls are served yet. */
 const FAILED_START_MS = 500;
 
-/** Owns parts. If closing a part throws or hangs, the process still closes the others and ends. */
+/** If closing a part throws or hangs, the process still closes the others and ends. */
 export class Process {
   readonly config: Config;
   readonly log: Logger;
@@ -50,17 +50,17 @@ export class Process {
   }
 
   /**
-   * Owns the part. If closing has already begun, for example after a failed start, the part is
-   * closed at once.
+   * Closes the part when the process stops. If closing has already begun, for example after a
+   * failed start, the part is closed at once.
    */
-  readonly own = <T extends ProcessPart>(part: T): T => {
+  readonly closeWithProcess = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.push(part);
     return part;
   };
 
-  /** Owns a part that is closed after all others. */
-  readonly ownLast = <T extends ProcessPart>(part: T): T => {
+  /** Closes the part after all others when the process stops. */
+  readonly closeLastWithProcess = <T extends ProcessPart>(part: T): T => {
     if (this.#closing) void this.#close(part, 0);
     else this.#parts.unshift(part);
     return part;

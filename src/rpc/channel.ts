@@ -37,7 +37,7 @@ export interface CallStart {
    * The caller assertion, for a service that accepts assertions. A transport sends it after the
    * metadata (`sentMetadata`).
    */
-  readonly context?: SignedAssertion | undefined;
+  readonly callerAssertion?: SignedAssertion | undefined;
   /**
    * The address of the outermost client, for the authority. It is trusted only in process or from
    * an enrolled gateway.
@@ -59,8 +59,8 @@ export interface CallStart {
  * The call's metadata with its caller assertion. This signs the assertion, unless it is signed
  * already.
  */
-export function sentMetadata({ metadata, context }: CallStart): Metadata {
-  return context === undefined ? metadata : metadata.concat(context.metadata);
+export function sentMetadata({ metadata, callerAssertion }: CallStart): Metadata {
+  return callerAssertion === undefined ? metadata : metadata.concat(callerAssertion.metadata);
 }
 
 /** How a call ended. */

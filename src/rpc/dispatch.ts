@@ -107,7 +107,7 @@ export class Dispatcher {
 
   /**
    * Maximum bytes of a message of a call from another process.
-   * @param usual the maximum of the server, which a configured service may exceed
+   * @param usual the maximum of the server; the limit of a configured service may be higher
    */
   maxRequestOf(path: string, metadata: Metadata, usual = this.maxMessage): number {
     const served = this.#methods.get(path);
@@ -228,12 +228,12 @@ export class Dispatcher {
         throw misdirected(admission, endpoint);
       return { admission, clientAddress };
     }
-    const { token, context, namespace, gateway, client } = readCredentials(start.metadata);
-    const admitted = this.#guard.admit({ token, context, opened, namespace, tokenRequired: false }, endpoint);
+    const { token, callerAssertion, namespace, gateway, client } = readCredentials(start.metadata);
+    const admitted = this.#guard.admit({ token, callerAssertion, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     // A valid assertion shows that a trusted peer sent the call: a gateway, or a service that acts
     // for the caller. So the client address in the metadata is trusted too.
-    const address = context === undefined ? clientAddress : client || clientAddress;
+    const address = callerAssertion === undefined ? clientAddress : client || clientAddress;
     if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress: address }));
     return { admission: admitted, clientAddress: address };
   };
@@ -332,7 +332,7 @@ interface Credentials {
   /** The token of a header with the Bearer scheme; the guard checks whether the token is valid. */
   readonly token: string | undefined;
   /** The caller assertion. It replaces token and namespace. */
-  readonly context: string | undefined;
+  readonly callerAssertion: string | undefined;
   readonly namespace: string | undefined;
   /** The token of the gateway that forwards the call. */
   readonly gateway: string | undefined;
@@ -343,7 +343,7 @@ interface Credentials {
 /** @throws {StatusError} UNAUTHENTICATED when there are two tokens or two caller assertions */
 function readCredentials(metadata: Metadata): Credentials {
   let authorization: string | Uint8Array | undefined;
-  let context: string | undefined;
+  let callerAssertion: string | undefined;
   let namespace: string | undefined;
   let gateway: string | undefined;
   let client: string | undefined;
@@ -355,16 +355,16 @@ function readCredentials(metadata: Metadata): Credentials {
       authorization = value;
     } else if (typeof value !== "string") continue;
     else if (name === CONTEXT) {
-      if (context !== undefined) {
+      if (callerAssertion !== undefined) {
         throw new StatusError(Code.UNAUTHENTICATED, `the metadata holds two ${CONTEXT} entries: send one`);
       }
-      context = value;
+      callerAssertion = value;
     } else if (name === "platform-namespace") namespace ??= value;
     else if (name === GATEWAY_TOKEN) gateway ??= value;
     else if (name === CLIENT_ADDRESS) client ??= value;
   }
   const token = typeof authorization === "string" ? bearerOf(authorization) : undefined;
-  return { token, context, namespace, gateway, client };
+  return { token, callerAssertion, namespace, gateway, client };
 }
 
 function misdirected(admission: Admission, endpoint: Endpoint): StatusError {

@@ -19,7 +19,7 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { PostgresClient } from "./postgres-client.js";
-import { isOfStatement, NotInChargeError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
+import { isOfStatement, NotPrimaryError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import { sharesSessions } from "./postgres-pooler.js";
 import type { PostgresAddress } from "./postgres-url.js";
 import type { StoreError } from "./store.js";
@@ -299,11 +299,11 @@ export class Database {
   async #setUp(client: pg.ClientBase, kind: Kind, server: number): Promise<void> {
     const { rows } = await client.query(STATE);
     const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
-    if (isStandby) throw new NotInChargeError("is a standby (pg_is_in_recovery)");
-    if (isReadOnly) throw new NotInChargeError("is read-only (default_transaction_read_only)");
+    if (isStandby) throw new NotPrimaryError("is a standby (pg_is_in_recovery)");
+    if (isReadOnly) throw new NotPrimaryError("is read-only (default_transaction_read_only)");
     this.#timelines.set(client, Number.parseInt(timeline, 16));
     if (this.#isOutdated(client)) {
-      throw new NotInChargeError(`is of timeline ${timeline}: another server was promoted and has taken writes since`);
+      throw new NotPrimaryError(`is of timeline ${timeline}: another server was promoted and has taken writes since`);
     }
     if (kind === "write" && held >= MAX_HELD) {
       throw new Error(`${held} earlier writes still wait for a synchronous standby, which is away`);
@@ -377,7 +377,7 @@ export class Database {
     if (failures.length <= 1) return this.#toStoreError(first);
     const { servers } = this.#options.address;
     const each = failures.map((error, index) => `${servers[index]?.host}: ${(error as Error).message}`);
-    return this.#toStoreError(new NotInChargeError(`has no server in charge (${each.join("; ")})`));
+    return this.#toStoreError(new NotPrimaryError(`has no primary (${each.join("; ")})`));
   }
 
   #toStoreError(error: unknown, { mayHaveWritten = false } = {}): StoreError {

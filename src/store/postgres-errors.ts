@@ -5,8 +5,8 @@ import { StoreError, type WriteRefusal } from "./store.js";
 export const SUCCESSFUL = "00000";
 
 /** The server is not the primary: it is a standby, or read-only. */
-export class NotInChargeError extends Error {
-  override readonly name = "NotInChargeError";
+export class NotPrimaryError extends Error {
+  override readonly name = "NotPrimaryError";
 }
 
 type Failure = Error & { readonly code?: string };
@@ -80,7 +80,7 @@ function reasonOf(error: Failure, setting: string, timeoutMs: number): string {
   const { code = "", message } = error;
   const remedy = REMEDIES[code] ?? REMEDIES[code.slice(0, 2)];
   if (remedy !== undefined) return remedy(message);
-  if (error instanceof NotInChargeError) return `${message}; name the primary in ${setting}`;
+  if (error instanceof NotPrimaryError) return `${message}; name the primary in ${setting}`;
   if (message === "Query read timeout") return `did not respond within ${timeoutMs} ms`;
   if (/timeout/.test(message)) return `gave no connection in time (${message})`;
   if (/^E[A-Z]+$/.test(code)) return `cannot be reached (${message || code}); start it, or name another in ${setting}`;

@@ -35,13 +35,13 @@ async function scene(t: Parameters<typeof openTestGateway>[0]) {
     remove: () => call(NamespacesService.delete, { name: namespace }, admin),
     idOf: async (name: string) => (await list()).ids.get(name),
     /** The assertion that a gateway sends with a call. */
-    contextOf: async (shown: Parameters<typeof ask>[2]) =>
+    assertionOf: async (shown: Parameters<typeof ask>[2]) =>
       String(guard.assertionOf(await ask(guard, endpoint, { namespace, ...shown })).metadata[0]?.[1]),
   };
 }
 
 t.test("a call with a token, with an assertion or without both has the ID of its namespace", async (t) => {
-  const { create, guard, service, contextOf, idOf, join } = await scene(t);
+  const { create, guard, service, assertionOf, idOf, join } = await scene(t);
   const token = await create();
   const id = await idOf(namespace);
   t.match(id, /^[0-9a-f-]{36}$/);
@@ -50,9 +50,12 @@ t.test("a call with a token, with an assertion or without both has the ID of its
     "nothing at the gateway": [guard, { namespace }],
     "a token at the service": [service, { token }],
     "nothing at the service": [service, { namespace }],
-    "a context of a caller": [service, { context: await contextOf({ token }) }],
-    "a context of nobody": [service, { context: await contextOf({}) }],
-    "a context at a service that was down meanwhile": [await join(), { context: await contextOf({ token }) }],
+    "an assertion of a caller": [service, { callerAssertion: await assertionOf({ token }) }],
+    "an assertion of nobody": [service, { callerAssertion: await assertionOf({}) }],
+    "an assertion at a service that was down meanwhile": [
+      await join(),
+      { callerAssertion: await assertionOf({ token }) },
+    ],
     "a token at a service that was down meanwhile": [await join(), { token }],
   } as const;
   for (const [title, [at, credentials]] of Object.entries(shown)) {
@@ -61,31 +64,31 @@ t.test("a call with a token, with an assertion or without both has the ID of its
 });
 
 t.test("the namespace default has no ID", async (t) => {
-  const { service, guard, contextOf, idOf } = await scene(t);
+  const { service, guard, assertionOf, idOf } = await scene(t);
   t.equal(await idOf("default"), "");
   t.equal((await ask(service, endpoint)).namespaceId, "");
   t.equal((await ask(guard, endpoint)).namespaceId, "");
-  const context = await contextOf({ namespace: "default" });
-  t.equal((await ask(service, endpoint, { context })).namespaceId, "");
+  const callerAssertion = await assertionOf({ namespace: "default" });
+  t.equal((await ask(service, endpoint, { callerAssertion })).namespaceId, "");
 });
 
 t.test("assertions signed before a deletion are refused in the new namespace", async (t) => {
-  const { create, remove, guard, service, contextOf, idOf, join } = await scene(t);
+  const { create, remove, guard, service, assertionOf, idOf, join } = await scene(t);
   const token = await create();
   const before = await idOf(namespace);
-  const ofCaller = await contextOf({ token });
-  const ofNobody = await contextOf({});
-  await ask(service, endpoint, { context: ofNobody });
+  const ofCaller = await assertionOf({ token });
+  const ofNobody = await assertionOf({});
+  await ask(service, endpoint, { callerAssertion: ofNobody });
   await remove();
-  t.equal(await codeOf(service, endpoint, { context: ofNobody }), Code.UNAUTHENTICATED, "deleted");
+  t.equal(await codeOf(service, endpoint, { callerAssertion: ofNobody }), Code.UNAUTHENTICATED, "deleted");
   const anew = await create();
   const id = await idOf(namespace);
   t.not(id, before);
   for (const at of [service, await join()]) {
-    t.equal(await codeOf(at, endpoint, { context: ofNobody }), Code.UNAVAILABLE, "of nobody");
-    t.equal(await codeOf(at, endpoint, { context: ofCaller }), Code.UNAUTHENTICATED, "of a caller");
+    t.equal(await codeOf(at, endpoint, { callerAssertion: ofNobody }), Code.UNAVAILABLE, "of nobody");
+    t.equal(await codeOf(at, endpoint, { callerAssertion: ofCaller }), Code.UNAUTHENTICATED, "of a caller");
     t.equal((await ask(at, endpoint, { token: anew })).namespaceId, id);
-    t.equal((await ask(at, endpoint, { context: await contextOf({}) })).namespaceId, id, "signed anew");
+    t.equal((await ask(at, endpoint, { callerAssertion: await assertionOf({}) })).namespaceId, id, "signed anew");
   }
   t.equal((await ask(guard, endpoint, { namespace })).namespaceId, id);
 });

@@ -3,7 +3,12 @@
 
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import { LeftData, type ListNamespaces, sweepNamespaces, TRASH_DAYS } from "../../src/kit/namespace-data.js";
+import {
+  type ListNamespaces,
+  NamespaceDataSweeper,
+  sweepNamespaces,
+  TRASH_DAYS,
+} from "../../src/kit/namespace-data.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
 import { openMemoryStore } from "../support/memory-store.js";
@@ -225,7 +230,7 @@ t.test(
     const other = says(PRESENT, "installation-b");
     const responses = [other, other, says(PRESENT)];
     const { log, lines } = listen();
-    const left = new LeftData(store, async () => responses.shift()!, { services: SERVICES, log });
+    const sweeper = new NamespaceDataSweeper(store, async () => responses.shift()!, { services: SERVICES, log });
     /** The time until the next sweep in milliseconds, and the lines that it logged. */
     const next = async () => {
       const [{ ms, act }] = due.splice(0) as [(typeof due)[0]];
@@ -236,6 +241,6 @@ t.test(
     t.same(await next(), { ms: 60_000, said: ["data of deleted namespaces is kept"] });
     t.same(await next(), { ms: 600_000, said: [] });
     t.same(await next(), { ms: 600_000, said: ["the authority does not know this namespace"] });
-    await left.close();
+    await sweeper.close();
   },
 );

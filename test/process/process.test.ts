@@ -10,17 +10,17 @@ function recorded() {
   const closed: string[] = [];
   const log = createLog("error", { write: (line: string) => logged.push(line) });
   const owner = new Process(loadConfig({}, {}), log);
-  const add = (name: string) => owner.own({ close: () => closed.push(name) });
+  const add = (name: string) => owner.closeWithProcess({ close: () => closed.push(name) });
   return { owner, add, closed, logged };
 }
 
 const NEVER = new Promise(() => {});
 
-t.test("closes parts in reverse order, and parts added by ownLast after all others", async (t) => {
+t.test("closes parts in reverse order, and parts added by closeLastWithProcess after all others", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
   add("port");
-  owner.ownLast({ close: () => closed.push("health") });
+  owner.closeLastWithProcess({ close: () => closed.push("health") });
   await owner.stop({ noticeMs: 0, drainMs: 1000 });
   t.same(closed, ["port", "store", "health"]);
 });
@@ -28,7 +28,7 @@ t.test("closes parts in reverse order, and parts added by ownLast after all othe
 t.test("logs an error when closing a part, and closes the others", async (t) => {
   const { owner, add, closed, logged } = recorded();
   add("store");
-  owner.own({ close: () => Promise.reject(new Error("the disk is full")) });
+  owner.closeWithProcess({ close: () => Promise.reject(new Error("the disk is full")) });
   add("port");
   await owner.abandonStart();
   t.same(closed, ["port", "store"]);
@@ -39,7 +39,7 @@ t.test("logs an error when closing a part, and closes the others", async (t) => 
 t.test("closes the other parts if closing one of them hangs", async (t) => {
   const { owner, add, closed } = recorded();
   add("store");
-  owner.own({ close: () => NEVER });
+  owner.closeWithProcess({ close: () => NEVER });
   await owner.abandonStart();
   t.same(closed, ["store"]);
 });
@@ -56,7 +56,7 @@ t.test("all parts leave before any is closed, and all parts share one drain time
   const order: string[] = [];
   const drains: number[] = [];
   const slow = (name: string) =>
-    owner.own({
+    owner.closeWithProcess({
       async close(drainMs) {
         drains.push(drainMs);
         await new Promise((resolve) => setTimeout(resolve, 20));
@@ -65,7 +65,7 @@ t.test("all parts leave before any is closed, and all parts share one drain time
     });
   slow("second");
   slow("first");
-  owner.own({ leave: () => order.push("leave"), close() {} });
+  owner.closeWithProcess({ leave: () => order.push("leave"), close() {} });
   await owner.stop({ noticeMs: 30, drainMs: 1000 });
   t.same(order, ["leave", "first", "second"]);
   t.ok(drains[0]! <= 970 + 1, "the notice is part of it");

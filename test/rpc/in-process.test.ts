@@ -16,14 +16,14 @@ channelContract(t, async (t, service) => {
 
 t.test("signs no caller assertion for an endpoint that reads no metadata", async (t) => {
   const channel = new InProcessChannel(dispatcherOf([rawService({ one: (request) => request })]));
-  const context = {
+  const callerAssertion = {
     get metadata() {
       return t.fail("it is read") as never;
     },
   };
   const asGateway: Channel = {
     state: "ready",
-    open: (start, listener) => channel.open({ ...start, context }, listener),
+    open: (start, listener) => channel.open({ ...start, callerAssertion }, listener),
     close() {},
   };
   t.equal(`${await unary(asGateway, RawService.one, Buffer.from("a"))}`, "a");

@@ -46,7 +46,7 @@ async function run() {
   };
   const { dispatcher } = await openCore(server, (list) => {
     const kept = { url: config.serviceStore, dataFolder: data, services: SERVICES, list, log };
-    return openServices(SERVICES, { store: server.own(installationStore(kept)), clientsOf: none, log });
+    return openServices(SERVICES, { store: server.closeWithProcess(installationStore(kept)), clientsOf: none, log });
   });
   const channel = new InProcessChannel(dispatcher);
   const login = async (namespace: string, password: string): Promise<Call> => {

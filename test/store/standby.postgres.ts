@@ -83,7 +83,7 @@ t.test("after a failover the store uses the new primary", { skip: noPostgres }, 
   await primary.kill();
   t.match(
     (await errorOf(log.get("1")))?.message,
-    /has no server in charge \(.*ECONNREFUSED.*; .*is a standby.*name the primary/,
+    /has no primary \(.*ECONNREFUSED.*; .*is a standby.*name the primary/,
   );
   await standby.promote();
   await until(async () => (await errorOf(log.replace("1", "y"))) === undefined);
@@ -102,7 +102,7 @@ t.test("a demoted primary serves no read once the new one has made a write", { s
   await standby.promote();
   await until(async () => (await standby.query("SELECT pg_is_in_recovery() AS waits"))[0]?.waits === false);
   proxy.target = standby.port;
-  t.equal(await log.get("1"), "old", "this process does not know that another server is in charge");
+  t.equal(await log.get("1"), "old", "this process does not know that another server is the primary");
   t.match((await errorOf(log.replace("1", "new")))?.message, NOT_KNOWN, "the demoted one acknowledges nothing");
   await until(async () => (await errorOf(log.replace("1", "new"))) === undefined);
   for (let read = 0; read < 20; read++) t.equal(await log.get("1"), "new");

@@ -4,7 +4,7 @@
  */
 export const FULL = process.env.TEST_FULL === "1";
 
-/** All of them at full length; otherwise one of each `every`, always the same ones. */
+/** All items at full length; otherwise one of every `every` items, always the same ones. */
 export function sampleOf<T>(all: readonly T[], every: number): readonly T[] {
   return FULL ? all : all.filter((_, index) => index % every === 0);
 }

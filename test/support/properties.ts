@@ -1,6 +1,6 @@
 /**
  * fast-check, for tests of properties. `npm run test:full` tries new inputs each time. Otherwise
- * the inputs are the same each time, so that a change fails only by its own faults. A failure
+ * the inputs are the same each time, so that a change fails only for its own errors. A failure
  * prints its seed.
  */
 import fc from "fast-check";

@@ -8,7 +8,7 @@ import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import type { Routes } from "../../catalog/routes.js";
-import type { Route, Target } from "../../catalog/target.js";
+import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { decodeContent } from "../../http/coded-body.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
@@ -52,7 +52,7 @@ export class ConnectUnary implements Dialect {
     return isFree && shape === "unary" ? GET_OR_POST : POST_ONLY;
   }
 
-  checkBody({ method, headers }: GatewayRequestHead, { endpoint }: Target): void {
+  checkBody({ method, headers }: GatewayRequestHead, { endpoint }: EndpointTarget): void {
     // Over HTTP/2 a client may announce a body, and send none.
     if (method !== "POST" && headers.contentLength !== undefined) throw noBody();
     checkUnary(endpoint);
@@ -73,7 +73,7 @@ export class ConnectUnary implements Dialect {
 
   async decodeBody(
     request: GatewayRequest,
-    _target: Target,
+    _target: EndpointTarget,
     body: readonly Uint8Array[],
     maxMessage: number,
   ): Promise<readonly Uint8Array[]> {
@@ -85,14 +85,14 @@ export class ConnectUnary implements Dialect {
     return chunks.length === 1 ? chunks : [Buffer.concat(chunks)];
   }
 
-  readMessage({ method, target }: GatewayRequest, endpoint: Target, body: readonly Uint8Array[]): Uint8Array {
+  readMessage({ method, target }: GatewayRequest, endpoint: EndpointTarget, body: readonly Uint8Array[]): Uint8Array {
     if (method !== "POST") return this.#codec.read(endpoint, messageOfQuery(queryOf(target), this.#maxMessage));
     return this.#codec.read(endpoint, body[0] ?? NO_BYTES);
   }
 
   writeMessage(
     _request: GatewayRequest,
-    target: Target,
+    target: EndpointTarget,
     message: Uint8Array,
     response: ResponseMetadata,
   ): BareResponse {
@@ -101,7 +101,7 @@ export class ConnectUnary implements Dialect {
     return { status: 200, contentType: `application/${this.#codec.name}`, body, headers };
   }
 
-  openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: Target }): BareResponse {
+  openStream(_request: GatewayRequest, _body: unknown, { target }: { readonly target: EndpointTarget }): BareResponse {
     throw streams(target.endpoint);
   }
 

@@ -9,7 +9,7 @@ import { decodePart, valuesOf } from "../../../src/contract/path-template.js";
 import type { BindingTable, BoundTarget } from "../../catalog/bindings.js";
 import type { PathMatch } from "../../catalog/path-trie.js";
 import type { Routes } from "../../catalog/routes.js";
-import type { Route, Target } from "../../catalog/target.js";
+import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import { valuesOf as valuesOfHeader } from "../../http/headers.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
@@ -43,7 +43,7 @@ import {
  * The binding of a route that `findRoute` returned, in the contract of the target. @throws
  * {HttpError} 503 like `bindingFor`
  */
-function bindingOf(target: Target, route: Route): Binding {
+function bindingOf(target: EndpointTarget, route: Route): Binding {
   return bindingFor(target, route as BoundRoute);
 }
 

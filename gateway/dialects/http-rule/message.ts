@@ -10,7 +10,7 @@ import type { Binding } from "../../../src/contract/http-rule.js";
 import { beginning } from "../../../src/json/read/errors.js";
 import { parameterParts } from "../../../src/json/read/query.js";
 import { bindingsFor } from "../../catalog/bindings.js";
-import type { Route, Target } from "../../catalog/target.js";
+import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { HttpError } from "../../http/errors.js";
 import { announcesBody } from "../../http/headers.js";
 import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
@@ -40,7 +40,7 @@ export interface BoundRoute extends Route {
  * The same binding in the contract of the target: its fields are fields of that contract.
  * @throws {HttpError} 503 if the target's instance has another contract, without the binding
  */
-export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
+export function bindingFor(target: EndpointTarget, { binding }: BoundRoute): Binding {
   const { prefix, httpMethod, template } = binding;
   const isSame = (one: Binding) =>
     one === binding || (one.httpMethod === httpMethod && one.template.text === template.text);
@@ -53,12 +53,12 @@ export function bindingFor(target: Target, { binding }: BoundRoute): Binding {
  * The message type of the body: the whole request or one of its fields. Undefined if the body is
  * not a message.
  */
-export function bodyTypeOf({ body }: Binding, target: Target): DescMessage | undefined {
+export function bodyTypeOf({ body }: Binding, target: EndpointTarget): DescMessage | undefined {
   return body === "*" ? target.input : body?.message;
 }
 
 /** Whether the body is raw bytes with a content type, instead of JSON. */
-function takesRaw(binding: Binding, target: Target): boolean {
+function takesRaw(binding: Binding, target: EndpointTarget): boolean {
   const type = bodyTypeOf(binding, target);
   return type !== undefined && isHttpBody(type);
 }
@@ -66,14 +66,14 @@ function takesRaw(binding: Binding, target: Target): boolean {
 /**
  * Whether a body is passed on in chunks: raw bytes, for an endpoint that takes a stream of them.
  */
-export function takesChunks(binding: Binding, target: Target): boolean {
+export function takesChunks(binding: Binding, target: EndpointTarget): boolean {
   return target.endpoint.shape === "client_streaming" && takesRaw(binding, target);
 }
 
 /**
  * Rejects, by its headers, a body that the binding does not accept. @throws {HttpError} 400, 415
  */
-export function checkBody({ headers, method }: GatewayRequestHead, binding: Binding, target: Target): void {
+export function checkBody({ headers, method }: GatewayRequestHead, binding: Binding, target: EndpointTarget): void {
   if (!announcesBody(headers)) return;
   if (binding.body === undefined) {
     throw new HttpError(400, `${method} reads no body at this path; its fields are in the path and the query`);
@@ -85,7 +85,7 @@ export function checkBody({ headers, method }: GatewayRequestHead, binding: Bind
 /** The request message in wire bytes. @throws {JsonError} 400 @throws {HttpError} 400 */
 export function readMessage(
   request: GatewayRequestHead,
-  target: Target,
+  target: EndpointTarget,
   chunks: readonly Uint8Array[],
   binding: Binding,
   values: readonly string[],
@@ -109,7 +109,7 @@ export function withPath(message: Uint8Array, path: Uint8Array, binding: Binding
 
 const NOTHING = new Uint8Array(0);
 
-function readJson(data: Uint8Array, target: Target, { body }: Binding): Uint8Array {
+function readJson(data: Uint8Array, target: EndpointTarget, { body }: Binding): Uint8Array {
   if (body === "*") return target.request.read(data.length === 0 ? EMPTY_OBJECT : data);
   return data.length === 0 ? NOTHING : target.field(body as DescField).read(data);
 }
@@ -129,7 +129,7 @@ function wrapped(message: Uint8Array, { body }: Binding): Uint8Array {
  */
 export function chunkWriter(
   request: GatewayRequestHead,
-  target: Target,
+  target: EndpointTarget,
   binding: Binding,
   values: readonly string[],
 ): (chunk: HttpBody) => Uint8Array {
@@ -167,7 +167,11 @@ const SYSTEM_PARAMETERS: ReadonlySet<string> = new Set("$alt alt $fields fields 
  * The parameters of the query, without those that the path sets, and without system parameters.
  * @throws {HttpError} 400 if the query sets a field of the body, or if all fields are in the body
  */
-function queryParameters({ target }: GatewayRequestHead, { input, style }: Target, binding: Binding): Parameter[] {
+function queryParameters(
+  { target }: GatewayRequestHead,
+  { input, style }: EndpointTarget,
+  binding: Binding,
+): Parameter[] {
   const query = queryOf(target);
   if (query === "") return [];
   const { body, variables } = binding;
@@ -204,7 +208,11 @@ function isNamed(field: DescField, name: string | undefined): boolean {
  * The response to a unary call or an upload. @throws {HttpError} 502 like `writeMessage` of the
  * JSON dialect
  */
-export function writeResponse(target: Target, message: Uint8Array, { responseBody: field }: Binding): BareResponse {
+export function writeResponse(
+  target: EndpointTarget,
+  message: Uint8Array,
+  { responseBody: field }: Binding,
+): BareResponse {
   if (field === undefined) return writeMessage(target, message);
   if (isRawField(field)) {
     const { contentType, data } = decodeField(target, field, message);
@@ -218,7 +226,7 @@ export function writeResponse(target: Target, message: Uint8Array, { responseBod
 }
 
 /** How the messages of a response stream are written. */
-export function responseEncoderOf(target: Target, { responseBody: field }: Binding): ResponseEncoder {
+export function responseEncoderOf(target: EndpointTarget, { responseBody: field }: Binding): ResponseEncoder {
   const { service, method } = target.endpoint;
   if (field === undefined) {
     if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
@@ -241,7 +249,7 @@ function isRawField({ fieldKind, message }: DescField): boolean {
 }
 
 /** The google.api.HttpBody in a field of a response. */
-function decodeField(target: Target, { number }: DescField, message: Uint8Array): HttpBody {
+function decodeField(target: EndpointTarget, { number }: DescField, message: Uint8Array): HttpBody {
   const parts: Uint8Array[] = [];
   try {
     const reader = new BinaryReader(message);

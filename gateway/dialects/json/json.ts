@@ -6,7 +6,7 @@
 
 import { parseTimeout } from "../../../src/call/metadata.js";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
-import type { Route, Target } from "../../catalog/target.js";
+import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { decodeContent, isCoded } from "../../http/coded-body.js";
 import { writeErrorReply } from "../../http/error-object.js";
 import { HttpError } from "../../http/errors.js";
@@ -115,7 +115,7 @@ export type ResponseEncoder =
   | { readonly toJson: (message: Uint8Array) => string; readonly toRaw?: undefined }
   | { readonly toRaw: (message: Uint8Array) => HttpBody };
 
-function responseEncoderOf(target: Target): ResponseEncoder {
+function responseEncoderOf(target: EndpointTarget): ResponseEncoder {
   const { service, method } = target.endpoint;
   if (isHttpBody(method.output)) return { toRaw: (message) => decodeHttpBody(service, message) };
   return { toJson: (message) => writeJson(target, message) };

@@ -5,7 +5,7 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import type { Endpoint } from "../../../src/contract/endpoint.js";
 import { TooLargeError } from "../../../src/json/codec.js";
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { checkNotCoded, codingOf } from "../../http/coded-body.js";
 import { HttpError, MissingTypesError, responseTooLargeError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
@@ -31,7 +31,7 @@ export function isPlain({ shape }: Endpoint): boolean {
  * Rejects a body whose content type the endpoint does not accept.
  * @throws {HttpError} 415; 400 for another method than POST
  */
-export function checkBody(request: GatewayRequestHead, target: Target): void {
+export function checkBody(request: GatewayRequestHead, target: EndpointTarget): void {
   const { input } = target;
   const { contentType } = request.headers;
   if (!isJson(contentType) && !isHttpBody(input) && !isForm(contentType, input)) throw notJson();
@@ -61,7 +61,7 @@ export function isJson(contentType = ""): boolean {
  * Whether a POST's body is passed on in chunks: raw bytes, for an endpoint that takes a stream of
  * them.
  */
-export function takesChunks(_request: GatewayRequestHead, target: Target): boolean {
+export function takesChunks(_request: GatewayRequestHead, target: EndpointTarget): boolean {
   return target.endpoint.shape === "client_streaming" && isHttpBody(target.input);
 }
 
@@ -71,7 +71,7 @@ export function takesChunks(_request: GatewayRequestHead, target: Target): boole
  */
 export function readMessage(
   { method, target, headers: { contentType = "" } }: GatewayRequestHead,
-  { input, request }: Target,
+  { input, request }: EndpointTarget,
   chunks: readonly Uint8Array[],
 ): Uint8Array {
   if (method !== "POST") return request.readQuery(parseQuery(queryOf(target)));
@@ -118,7 +118,7 @@ export const EMPTY_OBJECT = Buffer.from("{}");
  * The response to a unary call.
  * @throws {HttpError} 502 for a message that is too large, or is not of the response type
  */
-export function writeMessage(target: Target, message: Uint8Array): BareResponse {
+export function writeMessage(target: EndpointTarget, message: Uint8Array): BareResponse {
   if (isHttpBody(target.output)) {
     const { contentType, data } = decodeHttpBody(target.endpoint.service, message);
     return { status: 200, contentType, body: data, headers: RAW_HEADERS };
@@ -133,7 +133,7 @@ export function writeMessage(target: Target, message: Uint8Array): BareResponse 
 /**
  * A message of a stream as JSON without line breaks. @throws {HttpError} 502 like `writeMessage`
  */
-export function writeJson(target: Target, message: Uint8Array): string {
+export function writeJson(target: EndpointTarget, message: Uint8Array): string {
   try {
     return target.response.write(message);
   } catch (cause) {
@@ -142,7 +142,7 @@ export function writeJson(target: Target, message: Uint8Array): string {
 }
 
 /** The error for a response of a service that cannot be read or written. */
-export function toResponseError({ endpoint: { service }, output }: Target, cause: unknown): Error {
+export function toResponseError({ endpoint: { service }, output }: EndpointTarget, cause: unknown): Error {
   if (cause instanceof MissingTypesError) return cause;
   if (cause instanceof TooLargeError) return responseTooLargeError(service, cause.message, cause);
   return new HttpError(502, `${service} did not respond with a valid ${output.typeName}`, { cause });

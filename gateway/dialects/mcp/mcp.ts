@@ -15,7 +15,7 @@ import type { Admission, Guarded, SigningGuard } from "../../../src/call/admissi
 import type { Config } from "../../../src/config/config.js";
 import { Callers } from "../../../src/contract/endpoint.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Route, Target } from "../../catalog/target.js";
+import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
@@ -141,7 +141,7 @@ export class Mcp implements Dialect {
   }
 
   /** @throws {JsonError} 400 */
-  readMessage(_request: GatewayRequestHead, target: Target, [text]: readonly Uint8Array[]): Uint8Array {
+  readMessage(_request: GatewayRequestHead, target: EndpointTarget, [text]: readonly Uint8Array[]): Uint8Array {
     const isObject = isObjectInJson(target.input);
     const value = isObject ? text : Buffer.from(memberText(String(text), VALUE) ?? "null");
     return target.request.read(value as Uint8Array);
@@ -149,7 +149,7 @@ export class Mcp implements Dialect {
 
   writeMessage(
     _request: GatewayRequestHead,
-    target: Target,
+    target: EndpointTarget,
     message: Uint8Array,
     _response: ResponseMetadata,
     route: Route,
@@ -298,7 +298,7 @@ export class Mcp implements Dialect {
   }
 
   /** @throws {RpcError} for a name that no tool has */
-  #find(name: string): Target {
+  #find(name: string): EndpointTarget {
     const target = findTool(name, this.#options);
     if (target === undefined) throw badParams(`Unknown tool: ${name.slice(0, 128)}`);
     return target;
@@ -309,7 +309,7 @@ export class Mcp implements Dialect {
    * @throws {RpcError} for an unknown tool, and in the same words for one that the caller may not
    * call
    */
-  #callable(name: string, { caller, namespace }: Admission): Target {
+  #callable(name: string, { caller, namespace }: Admission): EndpointTarget {
     const target = this.#find(name);
     if (this.#options.guard.allows(caller, namespace, target.endpoint)) return target;
     throw badParams(`Unknown tool: ${name.slice(0, 128)}`);

@@ -3,7 +3,7 @@
  * JSON-RPC response. If the client asked for progress, each message is also sent as a progress
  * notification.
  */
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { StreamFormat } from "../json/streams/response-stream.js";
 import { toErrorObject } from "../json/streams/stream-error.js";
@@ -19,7 +19,7 @@ const ENOUGH = new HttpError(200, "The result is full");
 
 export interface ToolStreamOptions {
   readonly id: string | number;
-  readonly target: Target;
+  readonly target: EndpointTarget;
   /** The client's name for the progress of this request; undefined if it asked for none. */
   readonly progressToken: unknown;
   readonly members: Members;
@@ -54,7 +54,7 @@ export class ToolStreamFormat implements StreamFormat {
     return event(JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params }));
   }
 
-  failure(error: Failure, target: Target): string {
+  failure(error: Failure, target: EndpointTarget): string {
     const { id, members } = this.#options;
     return this.#truncated ? this.end : event(resultText(id, failedResult(toErrorObject(error, target), members)));
   }

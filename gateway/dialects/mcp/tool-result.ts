@@ -3,7 +3,7 @@
  * for clients that do not support structured content. An error of the endpoint is also a result,
  * because it helps the model to correct the call.
  */
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { decodeHttpBody } from "../json/bodies/http-body.js";
 import { isHttpBody, writeJson } from "../json/message.js";
 import { isObjectInJson, VALUE } from "./tool-schema.js";
@@ -12,13 +12,13 @@ import { isObjectInJson, VALUE } from "./tool-schema.js";
 export type Members = string;
 
 /** A response of an endpoint as JSON, always an object. @throws {HttpError} 502 like `writeJson` */
-export function responseJson(target: Target, message: Uint8Array): string {
+export function responseJson(target: EndpointTarget, message: Uint8Array): string {
   const json = writeJson(target, message);
   return isObjectInJson(target.output) ? json : `{${JSON.stringify(VALUE)}:${json}}`;
 }
 
 /** The text of the result of a unary call. @throws {HttpError} 502 like `responseJson` */
-export function unaryResult(target: Target, message: Uint8Array, members: Members): string {
+export function unaryResult(target: EndpointTarget, message: Uint8Array, members: Members): string {
   const json = responseJson(target, message);
   const raw = isHttpBody(target.output) ? rawContent(target, message) : undefined;
   return resultOf(raw ?? textContent(json), json, members);
@@ -51,7 +51,7 @@ function textContent(text: string): string {
 }
 
 /** Raw bytes as the kind of content that their type names; undefined if MCP has no such kind. */
-function rawContent({ endpoint }: Target, message: Uint8Array): string | undefined {
+function rawContent({ endpoint }: EndpointTarget, message: Uint8Array): string | undefined {
   const { contentType, data } = decodeHttpBody(endpoint.service, message);
   const [mimeType = "", kind] = /^(\w+)\/[^;\s]+/.exec(contentType) ?? [];
   if (kind === "text") return textContent(Buffer.from(data).toString("utf8"));

@@ -15,7 +15,7 @@ import { type Endpoint, grpcServiceOf } from "../../../src/contract/endpoint.js"
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { mapPaced } from "../../../src/overload/pace.js";
 import type { Routes } from "../../catalog/routes.js";
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { isPlain } from "../json/message.js";
 import { messageSchema, streamSchema } from "./tool-schema.js";
 
@@ -48,8 +48,8 @@ function fullName(endpoint: Endpoint): string {
 }
 
 /** The endpoints that are tools for a caller, with the services in the order of their names. */
-export function toolsOf(viewer: ToolViewer, { catalog: { routes }, guard }: ToolsOptions): Target[] {
-  const tools: Target[] = [];
+export function toolsOf(viewer: ToolViewer, { catalog: { routes }, guard }: ToolsOptions): EndpointTarget[] {
+  const tools: EndpointTarget[] = [];
   for (const service of [...routes.services].sort()) {
     if (SELF_GOVERNED.has(service)) continue;
     const callable = (routes.targetsOf(service) ?? []).filter(
@@ -68,7 +68,10 @@ function isTool(endpoint: Endpoint): boolean {
  * The endpoint of a tool name, without a check whether anyone may call it; undefined for an unknown
  * name. Names are case-sensitive.
  */
-export function findTool(name: string, { catalog: { routes } }: Pick<ToolsOptions, "catalog">): Target | undefined {
+export function findTool(
+  name: string,
+  { catalog: { routes } }: Pick<ToolsOptions, "catalog">,
+): EndpointTarget | undefined {
   const targets = routes.targetsOf(name.slice(0, Math.max(0, name.indexOf(".")))) ?? [];
   return targets.find(
     ({ endpoint }) => isTool(endpoint) && (toolName(endpoint) === name || fullName(endpoint) === name),
@@ -86,10 +89,10 @@ export async function listedTools(viewer: ToolViewer, options: ToolsOptions): Pr
 }
 
 /** The key is the target, because a service that changes has new targets. */
-const described = new WeakMap<Target, string>();
+const described = new WeakMap<EndpointTarget, string>();
 
 /** The text of the JSON object that describes a tool. */
-export function describedTool(target: Target): string {
+export function describedTool(target: EndpointTarget): string {
   let text = described.get(target);
   if (text === undefined) {
     const { endpoint, types, style } = target;

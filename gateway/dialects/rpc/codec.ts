@@ -9,19 +9,19 @@
 
 import type { MessageCodec as JsonCodec } from "../../../src/json/codec.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { toResponseError } from "../json/message.js";
 
 export interface RpcCodec {
   /** The codec's name in content types: `application/grpc+proto`. */
   readonly name: "proto" | "json";
   /** Encodes a request message for the instance. @throws {JsonError} */
-  read(target: Target, message: Uint8Array): Uint8Array;
+  read(target: EndpointTarget, message: Uint8Array): Uint8Array;
   /**
    * Encodes a message of the instance for the caller.
    * @throws {HttpError} 502 when it is not a message of the type
    */
-  write(target: Target, message: Uint8Array): Uint8Array;
+  write(target: EndpointTarget, message: Uint8Array): Uint8Array;
 }
 
 export const PROTO: RpcCodec = {
@@ -54,7 +54,7 @@ export const JSON_CODEC: RpcCodec = {
 };
 
 /** The endpoint in the newest contract, if the target has another contract. */
-function otherContract(target: Target): Target | undefined {
+function otherContract(target: EndpointTarget): EndpointTarget | undefined {
   const newest = target.alternatives?.newest;
   return newest === target ? undefined : newest;
 }

@@ -3,7 +3,7 @@
  * limit.
  */
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { DecompressError, decompress, decompressAtOnce, MIN_COMPRESSED } from "../../http/content-coding.js";
 import { NO_MEMORY } from "../../http/errors.js";
 import type { GatewayRequest } from "../../http/message.js";
@@ -87,6 +87,6 @@ function toStatusError(thrown: unknown, encoding: ContentCoding, maxBytes: numbe
  * Whether a message of the target is compressed: it must not be small, and must have no secret (see
  * stages/compress.ts).
  */
-export function isWorthCompressing(message: Uint8Array, target: Target): boolean {
+export function isWorthCompressing(message: Uint8Array, target: EndpointTarget): boolean {
   return message.length >= MIN_COMPRESSED && !target.hasSecrets;
 }

@@ -5,7 +5,7 @@ import type { BuiltInRoot } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { GrpcMessageReader, PREFIX_SIZE } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
-import type { Target } from "../../catalog/target.js";
+import type { EndpointTarget } from "../../catalog/target.js";
 import { compress } from "../../http/content-coding.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import type { RequestHeaders } from "../../http/headers.js";
@@ -70,7 +70,7 @@ export class Enveloped implements Dialect {
     return POST_ONLY;
   }
 
-  checkBody({ headers }: GatewayRequestHead, { endpoint }: Target): void {
+  checkBody({ headers }: GatewayRequestHead, { endpoint }: EndpointTarget): void {
     const { protocol } = this.#options;
     if (endpoint.shape === "unary" && !protocol.hasUnary) {
       throw new HttpError(
@@ -85,7 +85,7 @@ export class Enveloped implements Dialect {
     return this.#options.protocol.readTimeout(headers);
   }
 
-  takesChunks(_request: GatewayRequestHead, { endpoint }: Target): boolean {
+  takesChunks(_request: GatewayRequestHead, { endpoint }: EndpointTarget): boolean {
     return endpoint.shape === "client_streaming" || endpoint.shape === "bidi_streaming";
   }
 
@@ -99,7 +99,7 @@ export class Enveloped implements Dialect {
 
   async decodeBody(
     request: GatewayRequest,
-    { endpoint }: Target,
+    { endpoint }: EndpointTarget,
     chunks: readonly Uint8Array[],
     maxMessage: number,
   ): Promise<readonly Uint8Array[]> {
@@ -136,12 +136,17 @@ export class Enveloped implements Dialect {
     throw new StatusError(Code.INVALID_ARGUMENT, "The body ends before the end of its message");
   }
 
-  readMessage(_request: GatewayRequest, target: Target, [message]: readonly Uint8Array[]): Uint8Array {
+  readMessage(_request: GatewayRequest, target: EndpointTarget, [message]: readonly Uint8Array[]): Uint8Array {
     if (message === undefined) throw wrongRequestCount(target.endpoint.name);
     return this.#options.codec.read(target, message);
   }
 
-  writeMessage(request: GatewayRequest, target: Target, message: Uint8Array, response: ResponseMetadata): Written {
+  writeMessage(
+    request: GatewayRequest,
+    target: EndpointTarget,
+    message: Uint8Array,
+    response: ResponseMetadata,
+  ): Written {
     const { protocol, codec } = this.#options;
     const written = codec.write(target, message);
     const encoding = isWorthCompressing(written, target) ? protocol.responseEncoding(request.headers) : undefined;

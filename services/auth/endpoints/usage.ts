@@ -89,7 +89,7 @@ async function list(
 }
 
 /**
- * The request as it counts for the caller. Only administrators see the calls of other accounts.
+ * The request, checked for the caller. Only administrators see the calls of other accounts.
  * @throws {StatusError} PERMISSION_DENIED, or INVALID_ARGUMENT naming the field
  */
 function forCaller(request: ListUsageRequest, context: BuiltInContext): ListUsageRequest {

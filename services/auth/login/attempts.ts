@@ -24,12 +24,12 @@ export interface LoginAttempt {
 /** Checks passwords for the endpoints that ask for one. */
 export class Attempts {
   readonly #passwords: Passwords;
-  readonly #slowdown: Slowdown;
+  readonly #throttle: LoginThrottle;
   readonly #failedLogins: FailedLogins;
 
-  constructor(options: { passwords: Passwords; slowdown: Slowdown; failedLogins: FailedLogins }) {
+  constructor(options: { passwords: Passwords; throttle: LoginThrottle; failedLogins: FailedLogins }) {
     this.#passwords = options.passwords;
-    this.#slowdown = options.slowdown;
+    this.#throttle = options.throttle;
     this.#failedLogins = options.failedLogins;
   }
 
@@ -46,22 +46,22 @@ export class Attempts {
     readHash: () => Promise<PasswordHash | undefined>,
   ): Promise<boolean> {
     const { namespace, account, address } = attempt;
-    this.#checkSlowdown(attempt);
+    this.#checkThrottle(attempt);
     const hash = await readHash();
     // Checked again when its turn comes, so that many parallel attempts are throttled too.
-    const begin = (): void => this.#checkSlowdown(attempt);
+    const begin = (): void => this.#checkThrottle(attempt);
     if (await this.#passwords.verify(password, hash, { address, begin })) {
-      this.#slowdown.succeeded(namespace, account, address);
+      this.#throttle.succeeded(namespace, account, address);
       return true;
     }
-    this.#slowdown.failed(namespace, account, address);
+    this.#throttle.failed(namespace, account, address);
     this.#failedLogins.add(attempt);
     return false;
   }
 
-  #checkSlowdown(attempt: LoginAttempt): void {
+  #checkThrottle(attempt: LoginAttempt): void {
     try {
-      this.#slowdown.check(attempt.namespace, attempt.account, attempt.address);
+      this.#throttle.check(attempt.namespace, attempt.account, attempt.address);
     } catch (refusal) {
       this.#failedLogins.add(attempt, { refused: true });
       throw refusal;
@@ -85,7 +85,7 @@ interface Failures {
  * (see `networkOf`), each further failure doubles the wait before the next attempt, from one second
  * to 15 minutes. A success resets the count.
  */
-export class Slowdown {
+export class LoginThrottle {
   /** The entry with the oldest failure first. */
   readonly #failures = new Map<string, Failures>();
   readonly #clock: () => number;

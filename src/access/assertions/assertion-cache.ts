@@ -289,14 +289,17 @@ function fingerprintOf(text: string): number {
 
 /** The refusal of an assertion that is not valid here. */
 export function badAssertion(endpoint: Guarded): StatusError {
-  return new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}: its context is not valid`);
+  return new StatusError(
+    Code.UNAUTHENTICATED,
+    `Unauthorized call made to ${endpoint.name}: its caller assertion is not valid`,
+  );
 }
 
 /** The refusal of an assertion whose lease expired before the call arrived. */
 export function lateAssertion(endpoint: Guarded): StatusError {
   return new StatusError(
     Code.UNAVAILABLE,
-    `the call to ${endpoint.name} came late: its context has expired; try again`,
+    `the call to ${endpoint.name} came late: its caller assertion has expired; try again`,
   );
 }
 

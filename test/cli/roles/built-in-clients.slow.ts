@@ -27,7 +27,7 @@ const log = createLog("silent");
 const config = loadConfig({ data: t.testdir(), grpc: "127.0.0.1:0", adminPassword: PASSWORD }, {});
 const server = new Process(config, log);
 t.teardown(() => server.stop({ noticeMs: 0, drainMs: 0 }));
-const { own } = server;
+const { closeWithProcess } = server;
 
 const nothingKept = sharedStore(() => Promise.reject(new Error("it keeps nothing")));
 const client = (call: Call, service: string) => call.client(HelloworldService, service);
@@ -62,8 +62,8 @@ const { guard, transport, dispatcher } = await openCore(server, () => [
   asking,
   ...openServices(["helloworld"], { store: nothingKept, clientsOf: none, log }),
 ]);
-const channel = own(new InProcessChannel(dispatcher));
-const clients = own(clientsWithin("url", dispatcher, channel, transport.connect));
+const channel = closeWithProcess(new InProcessChannel(dispatcher));
+const clients = closeWithProcess(clientsWithin("url", dispatcher, channel, transport.connect));
 const login = { account: "admin", password: PASSWORD, namespace: "" };
 const { accessToken: token } = await unary(channel, AuthService.login, login);
 const bearer: Metadata = [["authorization", `Bearer ${token}`]];
@@ -75,10 +75,10 @@ const bearer: Metadata = [["authorization", `Bearer ${token}`]];
 async function channelTo(name: string, as: string | undefined): Promise<Channel> {
   const endpoint = dispatcher.endpoints.find((one) => one.name === name) as Endpoint;
   const admission = await guard.admit({ token: as, namespace: undefined, tokenRequired: false }, endpoint);
-  const context = guard.assertionOf(admission);
+  const callerAssertion = guard.assertionOf(admission);
   return {
     state: "ready",
-    open: (start, listener) => channel.open({ ...start, admission, context }, listener),
+    open: (start, listener) => channel.open({ ...start, admission, callerAssertion }, listener),
     close() {},
   };
 }

@@ -11,17 +11,17 @@ import type { Service } from "../../../src/rpc/service.js";
 
 /** @param more returns the services that the same process serves. They may call the authority */
 export async function openCore(opening: Process, more: (list: ListNamespaces) => readonly Service[]) {
-  const { log, own } = opening;
+  const { log, closeWithProcess } = opening;
   const transport = await openTransport(opening);
-  const authority = own(await openOwnAuthority({ joinsOtherwise: () => false }, opening));
+  const authority = closeWithProcess(await openOwnAuthority({ joinsOtherwise: () => false }, opening));
   const access = accessTo(authority, opening);
-  const guard = own(new OpenGuard({ ...access, log }));
+  const guard = closeWithProcess(new OpenGuard({ ...access, log }));
   await guard.ready();
   const services = more(listNamespacesOf(access));
-  const registry = own(await openRegistry({ authority, guard, transport, services }, opening));
+  const registry = closeWithProcess(await openRegistry({ authority, guard, transport, services }, opening));
   const served = [authority.service, registry.service, ...services];
-  const grpc = own(await openGrpcPort({ ...opening, services: served, guard, transport }));
-  own(registry);
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport }));
+  closeWithProcess(registry);
   await joinOwn(served, { grpc, registry }, opening);
   return { guard, transport, dispatcher: grpc.dispatcher };
 }

@@ -51,5 +51,7 @@ t.test("an enrolled service cannot use endpoints of another service as its own",
     return response.status !== 404;
   });
   t.equal(response.status, 401);
-  t.match(response.body, { Detail: "Unauthorized call made to helloworld:Helloworld.Call: its context is not valid" });
+  t.match(response.body, {
+    Detail: "Unauthorized call made to helloworld:Helloworld.Call: its caller assertion is not valid",
+  });
 });

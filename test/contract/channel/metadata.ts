@@ -33,7 +33,7 @@ export const metadata: Readonly<Record<string, Behaviour>> = {
     });
     const signed = { metadata: [["x-signed", "by us"]] as Metadata };
     const told = new Recorded();
-    const call = channel.open({ ...start(RawService.one), metadata: SENT, context: signed }, told);
+    const call = channel.open({ ...start(RawService.one), metadata: SENT, callerAssertion: signed }, told);
     call.send(Buffer.from("a"));
     call.end();
     go.resolve();

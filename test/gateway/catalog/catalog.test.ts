@@ -251,7 +251,7 @@ t.test("a service learns who calls in a form that fits all its instances", async
   const it = scene(t);
   const identity = (): string | undefined => it.catalog.routes.find(PATH)?.target.identity;
   await it.say({ joined: [instance("greeter", "1")] });
-  t.equal(identity(), "context");
+  t.equal(identity(), "assertion");
   await it.say({ joined: [instance("greeter", "2", { joined: Joined.CONFIGURATION, identity: true })] });
   t.equal(identity(), "none");
   await it.say({ left: [instance("greeter", "1")] });

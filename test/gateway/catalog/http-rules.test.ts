@@ -1,7 +1,7 @@
 // A service without annotations, whose contract is read by reflection, has the REST paths of its
 // HTTP rules: at the authority, at the gateway, and on connections to a server that was replaced.
 import t from "tap";
-import type { Target } from "../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { readConnection } from "../../../services/registry/connection-contract.js";
 import { readHttpRules } from "../../../services/registry/http-rules.js";
 import { parseGrpcTarget } from "../../../src/address/address.js";
@@ -61,7 +61,7 @@ t.test("the connection to the server is not taken for one with another contract"
 });
 
 t.test("a server that replaces another gets the rules for its own contract", async (t) => {
-  const target = it.catalog.routes.find("/ruled/Relay/Call")?.target as Target;
+  const target = it.catalog.routes.find("/ruled/Relay/Call")?.target as EndpointTarget;
   const channel = new Http2Channel(server.address);
   t.teardown(() => channel.close());
   const { json: httpRules } = await readHttpRules(RULES);

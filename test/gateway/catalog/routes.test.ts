@@ -2,7 +2,7 @@
 
 import t from "tap";
 import { Routes } from "../../../gateway/catalog/routes.js";
-import type { Target } from "../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { HttpError } from "../../../gateway/http/errors.js";
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { type Endpoint, endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
@@ -12,7 +12,8 @@ const types = readDescriptors(descriptorsOf());
 const HELLO = endpointsOf("helloworld", types, ["helloworld.Helloworld"]);
 
 /** A target with only the properties that routes need. */
-const targets = (endpoints: readonly Endpoint[]): Target[] => endpoints.map((endpoint) => ({ endpoint }) as Target);
+const targets = (endpoints: readonly Endpoint[]): EndpointTarget[] =>
+  endpoints.map((endpoint) => ({ endpoint }) as EndpointTarget);
 
 function routesOf(services: Record<string, readonly Endpoint[]>): Routes {
   const routes = new Routes();

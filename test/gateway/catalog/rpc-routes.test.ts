@@ -1,7 +1,7 @@
 // The service to which a gRPC path leads, by the owner of its name.
 import t from "tap";
 import { RpcRoutes } from "../../../gateway/catalog/rpc-routes.js";
-import type { Target } from "../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
 import { endpointsOf, readDescriptors } from "../../../src/contract/endpoint.js";
 
@@ -9,8 +9,8 @@ const types = readDescriptors(descriptorsOf());
 const CALL = "/helloworld.Helloworld/Call";
 
 /** Targets with only the properties that routes need. */
-function targetsOf(service: string, grpcService = "helloworld.Helloworld"): Target[] {
-  return endpointsOf(service, types, [grpcService]).map((endpoint) => ({ endpoint }) as Target);
+function targetsOf(service: string, grpcService = "helloworld.Helloworld"): EndpointTarget[] {
+  return endpointsOf(service, types, [grpcService]).map((endpoint) => ({ endpoint }) as EndpointTarget);
 }
 
 function routesOf(...services: string[]): RpcRoutes {

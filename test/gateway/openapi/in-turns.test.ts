@@ -2,7 +2,7 @@
 // event loop.
 import t from "tap";
 import type { Routes } from "../../../gateway/catalog/routes.js";
-import type { Target } from "../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { listedTools, search } from "../../../gateway/dialects/mcp/tools.js";
 import { RequestHeaders } from "../../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../../gateway/http/message.js";
@@ -45,16 +45,16 @@ const routes = {
   },
 } as unknown as Routes;
 
-function slow(target: Target): Target {
+function slow(target: EndpointTarget): EndpointTarget {
   const { endpoint, types, style } = target;
   let isParsed = false;
-  const method = (): Target["endpoint"]["method"] => {
+  const method = (): EndpointTarget["endpoint"]["method"] => {
     for (const began = performance.now(); !isParsed && performance.now() - began < PARSING_MS; );
     isParsed = true;
     return endpoint.method;
   };
   const late = Object.defineProperty({ ...endpoint }, "method", { get: method });
-  return { ...target, types, style, endpoint: late } as Target;
+  return { ...target, types, style, endpoint: late } as EndpointTarget;
 }
 
 const all = Array.from({ length: SERVICES }, (_, index) => routes.targetsOf(`library-${index + 1}`) ?? []).flat();

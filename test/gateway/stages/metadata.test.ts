@@ -3,7 +3,7 @@
 // address of a client is stated to the authority, to registered services, and where names are sent.
 import t from "tap";
 import { PassedMetadata } from "../../../gateway/catalog/passed-metadata.js";
-import type { IdentityForm, Target } from "../../../gateway/catalog/target.js";
+import type { EndpointTarget, IdentityForm } from "../../../gateway/catalog/target.js";
 import { readHeaders } from "../../../gateway/http/headers.js";
 import { type AdmittedRequest, startOf } from "../../../gateway/stages/call.js";
 import type { SigningGuard } from "../../../src/access/guard.js";
@@ -47,12 +47,12 @@ const cases: Case[] = [
   { title: "a token that belongs to no caller, to the authority", identity: "token", token: "t", also: [] },
   {
     title: "a caller, to a registered service",
-    identity: "context",
+    identity: "assertion",
     caller: ADA,
     token: "t",
     also: [CLIENT, SIGNED],
   },
-  { title: "an unauthenticated caller, to a registered service", identity: "context", also: [CLIENT, SIGNED] },
+  { title: "an unauthenticated caller, to a registered service", identity: "assertion", also: [CLIENT, SIGNED] },
   { title: "a caller, to an external service", caller: ADA, token: "t", also: [] },
   {
     title: "a caller, to an external service whose configuration asks for the caller",
@@ -168,9 +168,9 @@ const cases: Case[] = [
 for (const row of cases) {
   const { title, service = "shop", identity = "none", caller, token, enrolment, headers = [], names = [], also } = row;
   t.test(title, async (t) => {
-    const endpoint = { service, method: {} } as Target["endpoint"];
-    const sendsAssertion = identity === "context";
-    const target = { endpoint, identity, sendsAssertion, metadata: new PassedMetadata(names) } as Target;
+    const endpoint = { service, method: {} } as EndpointTarget["endpoint"];
+    const sendsAssertion = identity === "assertion";
+    const target = { endpoint, identity, sendsAssertion, metadata: new PassedMetadata(names) } as EndpointTarget;
     const admission = { endpoint, caller, namespace: "default" };
     const request = { headers: readHeaders(headers), rawHeaders: headers, remoteAddress: "192.0.2.7" };
     const admitted = { request, state: { requestId: "r" }, target, credentials: { token } } as AdmittedRequest;

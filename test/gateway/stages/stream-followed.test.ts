@@ -1,6 +1,6 @@
 // The gateway's guard follows a stream as long as it is open, and no longer.
 import t from "tap";
-import { Target } from "../../../gateway/catalog/target.js";
+import { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamCallOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -40,9 +40,14 @@ for (const [how, finish, expected] of [
     let call!: StreamCall;
     const over = new Promise<Error | undefined>((onClose) => {
       const listener = { onMessage: () => finish({ guard, call }), onDrain() {}, onClose };
-      const target = new Target({} as Target["endpoint"], new InProcessChannel(dispatcher), {} as Target["contract"], {
-        identity: "none",
-      });
+      const target = new EndpointTarget(
+        {} as EndpointTarget["endpoint"],
+        new InProcessChannel(dispatcher),
+        {} as EndpointTarget["contract"],
+        {
+          identity: "none",
+        },
+      );
       call = new StreamCall(
         {
           target,

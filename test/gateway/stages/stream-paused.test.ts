@@ -2,7 +2,7 @@
 // Afterwards all are passed on in order.
 import { setImmediate as turn } from "node:timers/promises";
 import t from "tap";
-import { Target } from "../../../gateway/catalog/target.js";
+import { EndpointTarget } from "../../../gateway/catalog/target.js";
 import { StreamCall, type StreamCallOptions } from "../../../gateway/stages/stream-call.js";
 import type { Admission } from "../../../src/call/admission.js";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -37,9 +37,14 @@ async function open() {
   received.length = 0;
   const guard = new TableGuard();
   const admission = { endpoint, caller: undefined, namespace: "default" };
-  const target = new Target({} as Target["endpoint"], new InProcessChannel(dispatcher), {} as Target["contract"], {
-    identity: "none",
-  });
+  const target = new EndpointTarget(
+    {} as EndpointTarget["endpoint"],
+    new InProcessChannel(dispatcher),
+    {} as EndpointTarget["contract"],
+    {
+      identity: "none",
+    },
+  );
   const begin = async () => ({ path, metadata: [], admission });
   const options = {
     target,

@@ -44,24 +44,24 @@ async function scene(t: Parameters<typeof openTestGateway>[0]) {
 
 t.test("a service calls for its own account, as its scope allows", async (t) => {
   const { issue, front, service } = await scene(t);
-  const admission = await ask(service, ORDERS, { context: await issue(front) });
+  const admission = await ask(service, ORDERS, { callerAssertion: await issue(front) });
   t.match(admission, { caller: { enrolment: "front", account: "" }, service: "front", namespace: "default" });
 });
 
 t.test("a service calls for its caller, and the called service learns of both", async (t) => {
   const { issue, front, service, received } = await scene(t);
-  const admission = await ask(service, ORDERS, { context: await issue(front, await received()) });
+  const admission = await ask(service, ORDERS, { callerAssertion: await issue(front, await received()) });
   t.match(admission, { caller: { account: "bob", scopes: ["staff"] }, service: "front" });
 });
 
 t.test("a service acts for a limited key only within the key's limits, and a refusal names them", async (t) => {
   const { issue, front, call, bob, guard } = await scene(t);
-  const contextOf = async (resources: string[]): Promise<string> => {
+  const assertionOf = async (resources: string[]): Promise<string> => {
     const { secret } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources }, bob);
     return String(guard.assertionOf(await ask(guard, FRONT, { token: secret })).metadata[0]?.[1]);
   };
-  t.ok(await issue(front, await contextOf(["service:front:*", "service:orders:*"])));
-  await t.rejects(issue(front, await contextOf(["service:front:*"])), {
+  t.ok(await issue(front, await assertionOf(["service:front:*", "service:orders:*"])));
+  await t.rejects(issue(front, await assertionOf(["service:front:*"])), {
     code: Code.PERMISSION_DENIED,
     message: "Forbidden call made to orders:Orders.Add by bob: API key deploy is limited to service:front:*",
   });
@@ -71,25 +71,25 @@ t.test("signs nothing that the rules do not grant", async (t) => {
   const { issue, front, orders, call, admin, bob, received } = await scene(t);
   const refused = { code: Code.UNAUTHENTICATED };
   await t.rejects(issue(orders, "", FRONT.resource), refused, "a service that no rule allows");
-  const context = await received();
+  const callersAssertion = await received();
   await call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin);
-  await t.rejects(issue(front, context), refused, "a caller that no rule allows any more");
+  await t.rejects(issue(front, callersAssertion), refused, "a caller that no rule allows any more");
   await call(AccountsService.setScopes, { name: "bob", scopes: ["staff"] }, admin);
-  t.ok(await issue(front, context));
+  t.ok(await issue(front, callersAssertion));
   await call(RulesService.delete, { id: "front" }, admin);
-  await t.rejects(issue(front, context), refused, "for a caller, where the service itself may not");
+  await t.rejects(issue(front, callersAssertion), refused, "for a caller, where the service itself may not");
   await call(RulesService.create, { rule: readRule("service:front granted service:orders:*", "front") }, admin);
   await call(AuthService.logout, {}, bob);
-  await t.rejects(issue(front, context), refused, "a caller who has logged out");
+  await t.rejects(issue(front, callersAssertion), refused, "a caller who has logged out");
 });
 
 t.test("only the service that a caller called may act for the caller", async (t) => {
   const { issue, front, orders, allow, received, enrolment, admin } = await scene(t);
   await allow("orders", "service:orders granted *:*:*");
-  const context = await received();
-  const [payload = "", , mac = ""] = context.split(".");
+  const callersAssertion = await received();
+  const [payload = "", , mac = ""] = callersAssertion.split(".");
   const refused = { code: Code.UNAUTHENTICATED };
-  await t.rejects(issue(orders, context), refused, "another service that got hold of the assertion");
+  await t.rejects(issue(orders, callersAssertion), refused, "another service that got hold of the assertion");
   await t.rejects(issue(front, `${payload}.${mac}.${mac}`), refused, "an assertion that the service made up");
   await t.rejects(issue(front, "none"), refused, "no assertion");
   await t.rejects(issue(enrolment, ""), { code: Code.PERMISSION_DENIED }, "a gateway signs by itself");
@@ -99,13 +99,14 @@ t.test("only the service that a caller called may act for the caller", async (t)
 t.test("after its rule or the service's enrolment is deleted, nothing more is signed", async (t) => {
   const { issue, front, service, received, call, admin, allow } = await scene(t);
   const [own, acting] = [await issue(front), await issue(front, await received())];
-  for (const context of [own, acting]) t.equal(await codeOf(service, ORDERS, { context }), Code.OK);
+  for (const callerAssertion of [own, acting]) t.equal(await codeOf(service, ORDERS, { callerAssertion }), Code.OK);
   await call(RulesService.delete, { id: "front" }, admin);
-  for (const context of [own, acting]) t.equal(await codeOf(service, ORDERS, { context }), Code.UNAUTHENTICATED);
+  for (const callerAssertion of [own, acting])
+    t.equal(await codeOf(service, ORDERS, { callerAssertion }), Code.UNAUTHENTICATED);
   await allow("front", "service:front granted service:orders:*");
-  t.equal(await codeOf(service, ORDERS, { context: own }), Code.OK);
+  t.equal(await codeOf(service, ORDERS, { callerAssertion: own }), Code.OK);
   await call(EnrolmentsService.delete, { name: "front", id: "" }, admin);
-  t.equal(await codeOf(service, ORDERS, { context: own }), Code.UNAUTHENTICATED);
+  t.equal(await codeOf(service, ORDERS, { callerAssertion: own }), Code.UNAUTHENTICATED);
 });
 
 t.test("refuses endpoints of the authority, and resources that are not endpoints", async (t) => {

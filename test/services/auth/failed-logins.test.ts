@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import t, { type Test } from "tap";
 import { State } from "../../../services/auth/log/state/state.js";
-import { Attempts, Slowdown } from "../../../services/auth/login/attempts.js";
+import { Attempts, LoginThrottle } from "../../../services/auth/login/attempts.js";
 import { FailedLogins, MAX_NAMED } from "../../../services/auth/login/failed-logins.js";
 import { Passwords } from "../../../services/auth/login/passwords.js";
 import { createToken } from "../../../src/call/token.js";
@@ -106,10 +106,10 @@ t.test("an attempt that is refused at once has a record of its own", async (t) =
     },
     log,
   });
-  const slowdown = new Slowdown({ clock: () => 0 });
+  const throttle = new LoginThrottle({ clock: () => 0 });
   const who = { namespace: "default", account: "bob", address: "192.0.2.1", requestId: "r1" };
-  for (let failure = 1; failure <= 6; failure++) slowdown.failed(who.namespace, who.account, who.address);
-  const attempts = new Attempts({ passwords: new Passwords(CHEAP), slowdown, failedLogins });
+  for (let failure = 1; failure <= 6; failure++) throttle.failed(who.namespace, who.account, who.address);
+  const attempts = new Attempts({ passwords: new Passwords(CHEAP), throttle, failedLogins });
   const readHash = () => t.fail("nothing is read for it") as never;
   await t.rejects(attempts.verify(who, PASSWORD, readHash), { code: Code.RESOURCE_EXHAUSTED });
   await failedLogins.close();

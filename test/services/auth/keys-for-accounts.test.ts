@@ -107,7 +107,7 @@ t.test("a key creates no key with more permissions or time than its own", async 
   t.ok(await isGood(opened, await create({ lifetime: days(10) }, ofRobot)), "robot's key creates one for robot");
 });
 
-t.test("what counts are the scopes at the time of the change", async (t) => {
+t.test("a new key is checked against the scopes that the accounts have at that time", async (t) => {
   const opened = await open(t);
   const { call, login } = opened;
   const tokenOf = await fill(opened);
@@ -139,7 +139,7 @@ t.test("a key is rotated by those who may create it, because they read the new s
   t.notOk(await isGood(opened, rotated.secret), "an administrator revokes any key");
 });
 
-t.test("the audit trail names the maker of a key, and its account where that is another", async (t) => {
+t.test("the audit trail names the maker of a key, and the key's account if it is another one", async (t) => {
   const opened = await open(t);
   const { call } = opened;
   const token = await (await fill(opened))("chief");

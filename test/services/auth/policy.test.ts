@@ -125,7 +125,7 @@ t.test("each change that affects decisions is sent", async (t) => {
     await act();
     let changes: Change[] = [];
     while (changes.length === 0) ({ changes } = await watch.next("changes"));
-    // Changes of assertion keys are tested in test/access/contexts.test.ts.
+    // Changes of assertion keys are tested in test/access/caller-assertions.test.ts.
     const sent = changes.filter((one) => one.change?.$case !== "contextKey");
     t.match(sent, [{ change }], what);
     t.equal(sent.length, 1, what);

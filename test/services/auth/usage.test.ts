@@ -137,7 +137,7 @@ t.test("calls are listed by account and by API key", async (t) => {
       ["", "", 1],
     ],
   });
-  t.equal(called(all.periods)[0]?.[1], 10, "the sum is of the endpoints");
+  t.equal(called(all.periods)[0]?.[1], 10, "the sum adds up endpoints, not callers");
   const ada = await list(opened, { account: "ada" });
   t.same(rows(ada), { accounts: [["ada", 5]], keys: [["ptk_111111", "ada", 4]] });
   t.equal(called(ada.periods)[0]?.[1], 5);

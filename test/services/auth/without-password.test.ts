@@ -59,7 +59,7 @@ t.test("an account is created with a password, unless the request says that it h
   }
 });
 
-t.test("the last administrator who can log in stays one", async (t) => {
+t.test("the last administrator who can log in cannot be deleted or lose the scope admin", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
   await call(AccountsService.create, { ...robot, scopes: ["admin"] }, token);
@@ -69,7 +69,7 @@ t.test("the last administrator who can log in stays one", async (t) => {
   await call(AccountsService.delete, { name: "robot" }, token);
 });
 
-t.test("a login of it takes as long as with a wrong password", async (t) => {
+t.test("a login to an account without a password takes as long as one with a wrong password", async (t) => {
   // With the real cost.
   const { call, login } = await open(t, { fresh: true, adminPassword: PASSWORD, passwordCost: undefined });
   await call(AccountsService.create, robot, await login());

@@ -8,7 +8,7 @@ import type { DescField } from "@bufbuild/protobuf";
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import type { Binding } from "../../../../src/contract/http-rule.js";
 import { type PassedMetadata, PrefixedMetadata } from "../../../catalog/passed-metadata.js";
-import type { Target } from "../../../catalog/target.js";
+import type { EndpointTarget } from "../../../catalog/target.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../../http/message.js";
 import { parseQuery, queryOf } from "../../../http/target.js";
 import type { StreamCall, StreamCallOptions } from "../../../stages/stream-call.js";
@@ -33,14 +33,14 @@ import { ValueFeed } from "./value-feed.js";
 const prefixed = new WeakMap<PassedMetadata, PrefixedMetadata>();
 
 /** The metadata that passes at the paths of clients of grpc-gateway. */
-export function prefixedMetadataOf({ metadata }: Target): PrefixedMetadata {
+export function prefixedMetadataOf({ metadata }: EndpointTarget): PrefixedMetadata {
   const known = prefixed.get(metadata) ?? new PrefixedMetadata(metadata);
   prefixed.set(metadata, known);
   return known;
 }
 
 /** Whether the body is a stream of JSON values, one for each message. */
-export function takesValues({ endpoint }: Target): boolean {
+export function takesValues({ endpoint }: EndpointTarget): boolean {
   return !isPlain(endpoint);
 }
 
@@ -51,7 +51,7 @@ export function takesValues({ endpoint }: Target): boolean {
  */
 export function readMessage(
   request: GatewayRequestHead,
-  target: Target,
+  target: EndpointTarget,
   chunks: readonly Uint8Array[],
   binding: Binding,
   values: readonly string[],
@@ -71,14 +71,18 @@ export function readMessage(
 
 const NOTHING = new Uint8Array(0);
 
-function parametersOf({ target: requested }: GatewayRequestHead, { input }: Target, binding: Binding): Parameter[] {
+function parametersOf(
+  { target: requested }: GatewayRequestHead,
+  { input }: EndpointTarget,
+  binding: Binding,
+): Parameter[] {
   const query = queryOf(requested);
   if (query === "") return [];
   const given = parseQuery(query).filter(([name]) => !isSystemParameter(name, input));
   return inJsonForm(input, unbound(given, binding));
 }
 
-function formParameters({ input }: Target, body: Uint8Array, binding: Binding): Parameter[] {
+function formParameters({ input }: EndpointTarget, body: Uint8Array, binding: Binding): Parameter[] {
   return inJsonForm(input, unbound(parseQuery(Buffer.from(body).toString("latin1")), binding));
 }
 
@@ -86,7 +90,7 @@ function formParameters({ input }: Target, body: Uint8Array, binding: Binding): 
  * The parameters in wire bytes. `name=` sets a google.protobuf.Empty, which is no form of proto3
  * JSON.
  */
-function readParameters({ input, request }: Target, parameters: readonly Parameter[]): Uint8Array {
+function readParameters({ input, request }: EndpointTarget, parameters: readonly Parameter[]): Uint8Array {
   const empties = parameters.flatMap((parameter) => emptyFieldOf(input, parameter) ?? []);
   if (empties.length === 0) return request.readQuery(parameters);
   const others = parameters.filter((parameter) => emptyFieldOf(input, parameter) === undefined);
@@ -103,13 +107,13 @@ function trimmed(body: Uint8Array): Uint8Array {
   return end === body.length ? body : body.subarray(0, end);
 }
 
-function readBody(body: Uint8Array, target: Target, field: DescField | "*"): Uint8Array {
+function readBody(body: Uint8Array, target: EndpointTarget, field: DescField | "*"): Uint8Array {
   if (field === "*") return target.request.read(body.length === 0 ? EMPTY_OBJECT : body);
   return body.length === 0 ? NOTHING : target.field(field).read(body);
 }
 
 /** The update mask of a PATCH, in wire bytes, where the query has none. */
-function maskFor(query: Uint8Array, body: Uint8Array, target: Target, binding: Binding): Uint8Array {
+function maskFor(query: Uint8Array, body: Uint8Array, target: EndpointTarget, binding: Binding): Uint8Array {
   const field = maskFieldOf(binding, target.input);
   const type = bodyTypeOf(binding, target);
   if (field === undefined || type === undefined || body.length === 0 || hasField(query, field)) return NOTHING;
@@ -151,7 +155,7 @@ export function openStream(
  * path.
  */
 function valueReader(
-  { request, input }: Target,
+  { request, input }: EndpointTarget,
   binding: Binding,
   values: readonly string[],
 ): (json: Uint8Array) => Uint8Array {

@@ -1,7 +1,7 @@
 /** Responses as grpc-gateway sends them: metadata in prefixed headers and trailers, and errors. */
 import type { Metadata } from "../../../../src/call/metadata.js";
 import { hasNoContent } from "../../../catalog/service-statuses.js";
-import type { Target } from "../../../catalog/target.js";
+import type { EndpointTarget } from "../../../catalog/target.js";
 import type { BodySink, BodyStream } from "../../../http/body.js";
 import type { Failure } from "../../../http/errors.js";
 import { takesTrailers } from "../../../http/headers.js";
@@ -62,11 +62,11 @@ class BodyWithTrailers implements BodyStream {
 }
 
 /** The reply to a request that failed. */
-export function errorReply(failure: Failure, target: Target): BareResponse {
+export function errorReply(failure: Failure, target: EndpointTarget): BareResponse {
   return { status: failure.status, headers: failure.headers, body: writeStatus(failure, target) };
 }
 
 /** The last line of a stream that failed. */
-export function failureLine(failure: Failure, target: Target): string {
+export function failureLine(failure: Failure, target: EndpointTarget): string {
   return `{"error":${writeStatus(failure, target)}}\n`;
 }

@@ -8,7 +8,7 @@
  * code that is closest to it.
  */
 import { Code } from "../../../../src/errors.js";
-import type { Target } from "../../../catalog/target.js";
+import type { EndpointTarget } from "../../../catalog/target.js";
 import { writeDetail } from "../../../http/error-object.js";
 import type { Failure } from "../../../http/errors.js";
 
@@ -16,7 +16,7 @@ import type { Failure } from "../../../http/errors.js";
  * The message is the service's own, because clients compare it. Only the message of UNKNOWN is
  * replaced: servers write uncaught exceptions into it, which were not written for callers.
  */
-export function writeStatus({ code, message, original, details }: Failure, { any, style }: Target): string {
+export function writeStatus({ code, message, original, details }: Failure, { any, style }: EndpointTarget): string {
   const text = JSON.stringify(code === Code.UNKNOWN ? message : original);
   const status = `{"code":${code},"message":${text}`;
   // grpc-gateway writes the status by the options of all messages.

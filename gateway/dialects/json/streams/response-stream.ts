@@ -9,7 +9,7 @@
  */
 import { type Metadata, NO_METADATA } from "../../../../src/call/metadata.js";
 import type { PassedMetadata } from "../../../catalog/passed-metadata.js";
-import type { Target } from "../../../catalog/target.js";
+import type { EndpointTarget } from "../../../catalog/target.js";
 import type { BodySink, BodyStream } from "../../../http/body.js";
 import { type Failure, MissingTypesError } from "../../../http/errors.js";
 import { StreamCall, type StreamCallOptions } from "../../../stages/stream-call.js";
@@ -28,7 +28,7 @@ export interface StreamFormat {
    * The last frame of a stream that failed. Undefined if the format has none: then the body breaks
    * off.
    */
-  failure(error: Failure, target: Target): string | undefined;
+  failure(error: Failure, target: EndpointTarget): string | undefined;
   /** A frame without a message that keeps the connection open; undefined if the format has none. */
   readonly heartbeat: string | undefined;
   /** The last frame of a stream that succeeded. */
@@ -129,7 +129,7 @@ export class ResponseStream implements BodyStream {
     this.#call.resume();
   }
 
-  /** The headers of the service, without those that may not pass (`Target.metadata`). */
+  /** The headers of the service, without those that may not pass (`EndpointTarget.metadata`). */
   get metadata(): Metadata {
     return this.#metadata.select(this.#headers);
   }

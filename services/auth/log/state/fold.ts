@@ -261,8 +261,8 @@ function removeEnrolments(state: State, enrolments: Enrolment[]): Change[] {
 }
 
 /**
- * Replaces the key of a configured service when it begins to get caller assertions, and when this
- * ends. Its key was shown, and must not verify what another service of the name gets.
+ * Replaces the key of a configured service when it begins or stops to get caller assertions. Its
+ * old key was shown to it, and must not verify assertions for another service with the same name.
  */
 function assertionSet(
   state: State,

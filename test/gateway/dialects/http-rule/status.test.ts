@@ -1,6 +1,6 @@
 // The JSON of an error for clients of grpc-gateway (gateway/dialects/http-rule/grpc-gateway).
 import t from "tap";
-import type { Target } from "../../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../../gateway/catalog/target.js";
 import { writeStatus } from "../../../../gateway/dialects/http-rule/grpc-gateway/status.js";
 import { toFailure } from "../../../../gateway/http/errors.js";
 import { Code, StatusError } from "../../../../src/errors.js";
@@ -12,6 +12,6 @@ for (const [omitZeros, expected] of [
   [true, '{"code":5,"message":"no such shelf"}'],
 ] as const) {
   t.test(`an error without details, where zeros are ${omitZeros ? "left out" : "written"}`, async (t) => {
-    t.equal(writeStatus(failure, { style: { omitZeros } } as Target), expected);
+    t.equal(writeStatus(failure, { style: { omitZeros } } as EndpointTarget), expected);
   });
 }

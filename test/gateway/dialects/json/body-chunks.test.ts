@@ -2,7 +2,7 @@
 // from the earlier body do not change.
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import t from "tap";
-import type { Target } from "../../../../gateway/catalog/target.js";
+import type { EndpointTarget } from "../../../../gateway/catalog/target.js";
 import { readMessage } from "../../../../gateway/dialects/json/message.js";
 import { RequestHeaders } from "../../../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../../../gateway/http/message.js";
@@ -53,7 +53,7 @@ const SIZES = [10, 60_000, 300_000];
 
 for (const [kind, typeName, contentType, body, fields] of KINDS) {
   const input = types.getMessage(typeName)!;
-  const target = { input, request: codecOf(input) } as Target;
+  const target = { input, request: codecOf(input) } as EndpointTarget;
   const read = (text: string): Uint8Array => {
     const bytes = Buffer.from(body(text));
     const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 7), bytes.subarray(7)];

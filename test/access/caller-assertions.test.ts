@@ -38,7 +38,7 @@ interface Scene extends TestGateway {
   /** A token of bob, who has the scope that the one rule grants access to. */
   readonly bob: string;
   /** The assertion that the gateway sends with bob's call. */
-  context(at?: Endpoint): Promise<string>;
+  callerAssertion(at?: Endpoint): Promise<string>;
   enrol(name: string): Promise<string>;
 }
 
@@ -52,16 +52,16 @@ async function scene(t: Parameters<typeof openTestGateway>[0]): Promise<Scene> {
   await call(RulesService.delete, { id: "default" }, admin);
   const bob = await gateway.login("bob", PASSWORD);
   const token = await enrol("helloworld");
-  const context = async (at = endpoint): Promise<string> => {
+  const callerAssertion = async (at = endpoint): Promise<string> => {
     const [entry] = guard.assertionOf(await ask(guard, at, { token: bob })).metadata;
     return String(entry?.[1]);
   };
-  return { ...gateway, token, bob, service: await joinAt(t, gateway.channel, token), context, enrol };
+  return { ...gateway, token, bob, service: await joinAt(t, gateway.channel, token), callerAssertion, enrol };
 }
 
 t.test("a service gets the caller from an assertion that the gateway signed", async (t) => {
-  const { service, context } = await scene(t);
-  const { caller, namespace } = await ask(service, endpoint, { context: await context() });
+  const { service, callerAssertion } = await scene(t);
+  const { caller, namespace } = await ask(service, endpoint, { callerAssertion: await callerAssertion() });
   t.match({ caller, namespace }, { caller: { account: "bob", scopes: ["staff"] }, namespace: "default" });
 });
 
@@ -84,13 +84,13 @@ t.test("a gateway caches assertions of callers that call often, and signs new on
 t.test(
   "a service verifies an assertion once for the two admissions of a call, and again for a later call",
   async (t) => {
-    const { service, context, channel, token } = await scene(t);
+    const { service, callerAssertion, channel, token } = await scene(t);
     const [own] = await keysOf(channel, token);
     const key = { generation: Number(own?.generation), secret: own?.key as Buffer };
-    const first = await context();
+    const first = await callerAssertion();
     const told = readAssertion(first) as CallContext;
-    const verify = async (context: string, opened = false) =>
-      (await ask(service, endpoint, { context, opened })).caller;
+    const verify = async (callerAssertion: string, opened = false) =>
+      (await ask(service, endpoint, { callerAssertion, opened })).caller;
     const callers = [await verify(first), await verify(first, true)];
     t.equal(callers[1], callers[0], "the two admissions of one call");
     // An assertion that replaces `first` among the latest ones: the fourth character from the end
@@ -113,11 +113,15 @@ t.test("an assertion that is read late has the state at the admission of its cal
   const told = readAssertion(String(guard.assertionOf(admission).metadata[0]?.[1])) as CallContext;
   const late = guard.assertionOf(admission);
   await call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin);
-  const context = String(late.metadata[0]?.[1]);
-  t.equal(late.metadata[0]?.[1], context, "it is signed once");
-  const { caller, revision } = readAssertion(context) as CallContext;
+  const callerAssertion = String(late.metadata[0]?.[1]);
+  t.equal(late.metadata[0]?.[1], callerAssertion, "it is signed once");
+  const { caller, revision } = readAssertion(callerAssertion) as CallContext;
   t.same({ caller, revision }, { caller: told.caller, revision: told.revision });
-  t.equal(await codeOf(service, endpoint, { context }), Code.UNAUTHENTICATED, "its caller has lost the scope since");
+  t.equal(
+    await codeOf(service, endpoint, { callerAssertion }),
+    Code.UNAUTHENTICATED,
+    "its caller has lost the scope since",
+  );
 });
 
 t.test("an assertion contains no token", async (t) => {
@@ -141,10 +145,10 @@ t.test("a service receives only its own key, gateways receive the root key", asy
 });
 
 t.test("an assertion that is not signed for this call is refused", async (t) => {
-  const { service, context, channel, token, enrol } = await scene(t);
+  const { service, callerAssertion, channel, token, enrol } = await scene(t);
   const other = await enrol("other");
   const elsewhere = await joinAt(t, channel, other);
-  const good = await context();
+  const good = await callerAssertion();
   const [payload = "", ticket = "", mac = ""] = good.split(".");
   const told = readAssertion(good) as CallContext;
   const [own] = await keysOf(channel, token);
@@ -155,22 +159,22 @@ t.test("an assertion that is not signed for this call is refused", async (t) => 
     signAssertion({ ...told, ...changes }, by, Buffer.alloc(32));
 
   t.equal(
-    await codeOf(service, endpoint, { context: signed({}) }),
+    await codeOf(service, endpoint, { callerAssertion: signed({}) }),
     Code.OK,
     "signed by the service's own key it is good",
   );
   const past = BigInt(Date.now() - 1);
   const toldCaller = told.caller as NonNullable<CallContext["caller"]>;
   const ended = { seconds: past / 1000n - 1n, nanos: 0 };
-  const tooLate = await codeOf(service, endpoint, { context: signed({ expires: past }) });
+  const tooLate = await codeOf(service, endpoint, { callerAssertion: signed({ expires: past }) });
   t.equal(tooLate, Code.UNAVAILABLE, "one that outlived its lease: nothing is wrong with the caller");
-  const late = { context: signed({ expires: past }), opened: true };
+  const late = { callerAssertion: signed({ expires: past }), opened: true };
   t.equal(await codeOf(service, endpoint, late), Code.OK, "one that expired after its call was opened, too");
   const flip = (text: string, at: number): string =>
     `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`;
-  const REFUSED: [what: string, context: string, at?: [OpenGuard, Endpoint]][] = [
+  const REFUSED: [what: string, callerAssertion: string, at?: [OpenGuard, Endpoint]][] = [
     ["an empty one", ""],
-    ["no context at all", "x"],
+    ["no assertion at all", "x"],
     ["three dots", "..."],
     ["one cut short", good.slice(0, -1)],
     ["one with more behind it", `${good}A`],
@@ -189,11 +193,11 @@ t.test("an assertion that is not signed for this call is refused", async (t) => 
     ["one of another service", good, [elsewhere, endpointAt("service:other:Helloworld.Call")]],
     ["one at an endpoint of the authority", good, [service, declaring(Callers.ACCOUNT)]],
   ];
-  for (const [what, context, [guard, at] = [service, endpoint]] of REFUSED) {
-    t.equal(await codeOf(guard, at, { context }), Code.UNAUTHENTICATED, what);
+  for (const [what, callerAssertion, [guard, at] = [service, endpoint]] of REFUSED) {
+    t.equal(await codeOf(guard, at, { callerAssertion }), Code.UNAUTHENTICATED, what);
   }
   const flipped = Array.from(good, (_, at) => flip(good, at));
-  const codes = await Promise.all(flipped.map((context) => codeOf(service, endpoint, { context })));
+  const codes = await Promise.all(flipped.map((callerAssertion) => codeOf(service, endpoint, { callerAssertion })));
   t.notOk(codes.includes(Code.OK), "no character may be another");
 });
 
@@ -201,39 +205,47 @@ t.test("an enrolment named like the authority cannot sign an assertion for it", 
   const it = await scene(t);
   const probe = declaring(Callers.ADMIN);
   const [key] = await keysOf(it.channel, await it.enrol("auth"));
-  const told = readAssertion(await it.context()) as CallContext;
+  const told = readAssertion(await it.callerAssertion()) as CallContext;
   const caller = { ...told.caller, scopes: ["admin"] } as CallContext["caller"];
   const forged = { ...told, caller, resource: probe.resource, generation: key?.generation ?? 0n };
   const by = { generation: Number(key?.generation), secret: key?.key as Buffer };
   // A guard of a gateway in the authority's own process knows every key.
-  const context = signAssertion(forged, by, Buffer.alloc(32));
-  t.equal(await codeOf(it.guard, probe, { context }), Code.UNAUTHENTICATED);
+  const callerAssertion = signAssertion(forged, by, Buffer.alloc(32));
+  t.equal(await codeOf(it.guard, probe, { callerAssertion }), Code.UNAUTHENTICATED);
   const orders = endpointAt("service:auth:Orders.Get");
   const sound = signAssertion({ ...forged, resource: orders.resource }, by, Buffer.alloc(32));
-  t.not(await codeOf(it.guard, orders, { context: sound }), Code.UNAVAILABLE, "the key itself is the right one");
+  t.not(
+    await codeOf(it.guard, orders, { callerAssertion: sound }),
+    Code.UNAVAILABLE,
+    "the key itself is the right one",
+  );
 });
 
 t.test("a removed permission stays removed even if an assertion still has it", async (t) => {
   const it = await scene(t);
-  const context = await it.context();
-  const fresh = await it.context(endpointAt("service:helloworld:Helloworld.Stream"));
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK);
+  const callerAssertion = await it.callerAssertion();
+  const fresh = await it.callerAssertion(endpointAt("service:helloworld:Helloworld.Stream"));
+  t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.OK);
   await it.call(AccountsService.setScopes, { name: "bob", scopes: [] }, it.admin);
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED, "a scope, by a context that is known");
+  t.equal(
+    await codeOf(it.service, endpoint, { callerAssertion }),
+    Code.UNAUTHENTICATED,
+    "a scope, by an assertion that is known",
+  );
   const stream = endpointAt("service:helloworld:Helloworld.Stream");
-  t.equal(await codeOf(it.service, stream, { context: fresh }), Code.UNAUTHENTICATED, "and by one that is not");
+  t.equal(await codeOf(it.service, stream, { callerAssertion: fresh }), Code.UNAUTHENTICATED, "and by one that is not");
   await it.call(AccountsService.setScopes, { name: "bob", scopes: ["staff"] }, it.admin);
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK, "and what was given again");
+  t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.OK, "and what was given again");
   await it.call(RulesService.delete, { id: "staff" }, it.admin);
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED, "a rule");
+  t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.UNAUTHENTICATED, "a rule");
 });
 
 t.test("an assertion becomes invalid with its caller's token", async (t) => {
   const it = await scene(t);
-  const context = await it.context();
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.OK);
+  const callerAssertion = await it.callerAssertion();
+  t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.OK);
   await it.call(AuthService.logout, {}, it.bob);
-  t.equal(await codeOf(it.service, endpoint, { context }), Code.UNAUTHENTICATED);
+  t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.UNAUTHENTICATED);
 });
 
 for (const [whose, name] of [
@@ -244,20 +256,24 @@ for (const [whose, name] of [
     const it = await scene(t);
     const thief = await it.enrol(name);
     const [key] = await keysOf(it.channel, it.token);
-    const before = await it.context();
-    t.equal(await codeOf(it.service, endpoint, { context: before }), Code.OK);
+    const before = await it.callerAssertion();
+    t.equal(await codeOf(it.service, endpoint, { callerAssertion: before }), Code.OK);
     await it.call(EnrolmentsService.delete, { name, id: thief.slice(0, 10) }, it.admin);
-    t.not(await codeOf(it.service, endpoint, { context: before }), Code.OK);
+    t.not(await codeOf(it.service, endpoint, { callerAssertion: before }), Code.OK);
     const forged = signAssertion(
       { ...(readAssertion(before) as CallContext), generation: 1_000_000n, expires: BigInt(Date.now() + 1_000) },
       { generation: 0, secret: key?.key as Buffer },
       Buffer.alloc(32),
     );
     t.equal(
-      await codeOf(it.service, endpoint, { context: forged }),
+      await codeOf(it.service, endpoint, { callerAssertion: forged }),
       Code.UNAUTHENTICATED,
       "whatever generation it names",
     );
-    t.equal(await codeOf(it.service, endpoint, { context: await it.context() }), Code.OK, "the gateway signs anew");
+    t.equal(
+      await codeOf(it.service, endpoint, { callerAssertion: await it.callerAssertion() }),
+      Code.OK,
+      "the gateway signs anew",
+    );
   });
 }

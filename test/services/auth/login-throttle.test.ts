@@ -1,6 +1,6 @@
 /** Guessing passwords is throttled. */
 import t from "tap";
-import { Slowdown } from "../../../services/auth/login/attempts.js";
+import { LoginThrottle } from "../../../services/auth/login/attempts.js";
 import { Code } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
@@ -46,7 +46,7 @@ t.test("failures are counted per account and network", async (t) => {
   type Key = readonly [namespace: string, account: string, address: string];
   const base: Key = ["default", "admin", "192.0.2.1"];
   const six: Key = ["default", "admin", "2001:db8:0:7::1"];
-  const cases: [failed: Key, tried: Key, slowed: boolean][] = [
+  const cases: [failed: Key, tried: Key, throttled: boolean][] = [
     [base, ["default", "admin", "192.0.2.1"], true],
     [base, ["default", "admin", "192.0.2.2"], false],
     [base, ["default", "bob", "192.0.2.1"], false],
@@ -57,35 +57,35 @@ t.test("failures are counted per account and network", async (t) => {
     [six, ["default", "admin", "2001:db8:0:8::1"], false],
     [["default", "admin", "::ffff:192.0.2.1"], ["default", "admin", "::ffff:192.0.2.2"], false],
   ];
-  for (const [failed, tried, slowed] of cases) {
-    const slowdown = new Slowdown({ clock: () => 0 });
-    for (let failure = 1; failure <= 5; failure++) slowdown.failed(...failed);
-    if (slowed) t.throws(() => slowdown.check(...tried), { code: Code.RESOURCE_EXHAUSTED }, tried.join(" "));
-    else t.doesNotThrow(() => slowdown.check(...tried), tried.join(" "));
+  for (const [failed, tried, throttled] of cases) {
+    const throttle = new LoginThrottle({ clock: () => 0 });
+    for (let failure = 1; failure <= 5; failure++) throttle.failed(...failed);
+    if (throttled) t.throws(() => throttle.check(...tried), { code: Code.RESOURCE_EXHAUSTED }, tried.join(" "));
+    else t.doesNotThrow(() => throttle.check(...tried), tried.join(" "));
   }
 });
 
 t.test("the wait doubles up to 15 minutes, and is reset after an hour", async (t) => {
   let now = 0;
-  const slowdown = new Slowdown({ clock: () => now });
+  const throttle = new LoginThrottle({ clock: () => now });
   const who = ["default", "admin", "192.0.2.1"] as const;
   const isFree = (): boolean => {
     try {
-      slowdown.check(...who);
+      throttle.check(...who);
       return true;
     } catch {
       return false;
     }
   };
-  for (let failure = 1; failure <= 4; failure++) slowdown.failed(...who);
+  for (let failure = 1; failure <= 4; failure++) throttle.failed(...who);
   for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900]) {
-    slowdown.failed(...who);
+    throttle.failed(...who);
     now += seconds * 1000 - 1;
     t.notOk(isFree(), `before ${seconds} s`);
     now += 1;
     t.ok(isFree(), `after ${seconds} s`);
   }
   now += 60 * 60_000;
-  for (let failure = 1; failure <= 4; failure++) slowdown.failed(...who);
+  for (let failure = 1; failure <= 4; failure++) throttle.failed(...who);
   t.ok(isFree());
 });
