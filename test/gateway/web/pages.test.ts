@@ -45,6 +45,50 @@ t.test("every address of a page has the same document", async (t) => {
   t.match(await get("/explore", {}, "POST"), { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
 });
 
+const BROWSER = {
+  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+  "sec-fetch-mode": "navigate",
+};
+
+t.test("an unknown path is a page for a browser that follows a link", async (t) => {
+  for (const path of ["/nowhere", "/explored", "/Explore", "/console/assets/nothing.js", "/a/b/c?d=e"]) {
+    const { status, headers, body } = await get(path, BROWSER);
+    t.match([status, headers["content-type"], headers["cache-control"]], [404, "text/html; charset=utf-8", "no-store"]);
+    t.equal(body.toString(), document, path);
+    t.match(headers["content-security-policy"], /default-src 'none'/);
+  }
+  const old = await get("/nowhere", { accept: "Text/HTML; q=0.5" });
+  t.match(old, { status: 404, headers: { "content-type": /html/ } }, "also of a browser that sends no Sec-Fetch-Mode");
+  const head = await get("/nowhere", BROWSER, "HEAD");
+  t.match([head.status, head.body.length, head.headers["content-type"]], [404, 0, "text/html; charset=utf-8"]);
+});
+
+t.test("an unknown path is JSON for every program, and below a service for everyone", async (t) => {
+  const PROGRAMS: Record<string, string>[] = [
+    {},
+    { accept: "*/*" },
+    { accept: "application/json" },
+    { accept: "text/html;q=0, application/json" },
+    { ...BROWSER, "sec-fetch-mode": "cors" },
+  ];
+  const asks = PROGRAMS.map((headers) => ["/nowhere", headers] as const);
+  const ofServices = ["/v1/nowhere", "/v1/nowhere/call", "/v1/helloworld/nothing", "/helloworld/nothing"];
+  for (const [path, sent] of [...asks, ...ofServices.map((path) => [path, BROWSER] as const)]) {
+    const { status, headers, body } = await get(path, sent);
+    t.match([status, headers["content-type"]], [404, "application/json"], `${path} ${JSON.stringify(sent)}`);
+    t.match(JSON.parse(body.toString()), { Code: 404, Detail: /^No endpoint at / });
+  }
+  const posted = await get("/nowhere", BROWSER, "POST");
+  t.match([posted.status, posted.headers["content-type"]], [404, "application/json"]);
+});
+
+t.test("a browser that looks for an icon finds it", async (t) => {
+  const { status, headers, body } = await get("/favicon.ico");
+  t.match([status, headers["content-type"]], [200, "image/svg+xml"]);
+  t.equal(headers["cache-control"], "public, max-age=86400");
+  t.ok(body.equals((await get(files.find((path) => path.endsWith(".svg"))!)).body));
+});
+
 t.test("the Content-Security-Policy lets only Portico's files run", async (t) => {
   const { headers } = await get("/explore");
   const policy = new Map(
