@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { Account } from "./account-menu.js";
+import { SearchButton } from "./search-button.js";
 import { useSession } from "./session/session.js";
 import { SignInDialog } from "./session/sign-in.js";
 import { keepFocus } from "./state/focus.js";
@@ -66,6 +67,7 @@ function Header() {
         ))}
       </nav>
       <div class="header-end">
+        <SearchButton />
         <ThemeButton />
         <Account />
       </div>

@@ -8,6 +8,7 @@
  *
  *     explore/  console/      the two parts
  *     session/                the account that is signed in, and calls of Portico's own endpoints
+ *     palette/                the search over every page (Ctrl+K), loaded when it is first opened
  *     ui/                     components of both parts; styles/ has their CSS
  *     state/                  the address, the focus, loading, light and dark
  *     http.ts                 one request to the gateway

@@ -1,0 +1,56 @@
+/**
+ * Search everywhere: a button in the header, Ctrl+K, and / where nothing is typed. What it opens is
+ * loaded when it is first opened.
+ */
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { SearchIcon } from "./ui/icons.js";
+import { announce } from "./ui/status.js";
+
+type Palette = ComponentType<{ readonly onClose: () => void }>;
+
+export function SearchButton() {
+  const [open, setOpen] = useState(false);
+  const [Palette, setPalette] = useState<Palette>();
+  const show = async () => {
+    setOpen(true);
+    try {
+      const module = await import("./palette/palette.js");
+      setPalette(() => module.default);
+    } catch {
+      setOpen(false);
+      announce("The search could not be loaded. Load the page again.", "bad");
+    }
+  };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || !isKeyOfSearch(event)) return;
+      event.preventDefault();
+      // A dialog may have text that was typed.
+      if (document.querySelector("dialog[open]") === null) show();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <>
+      <button
+        type="button"
+        class="button small search-button"
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Control+K Meta+K /"
+        onClick={show}
+      >
+        <SearchIcon /> <span>Search</span> <kbd>{/Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl"} K</kbd>
+      </button>
+      {open && Palette && <Palette onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function isKeyOfSearch({ key, target, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  if (altKey) return false;
+  if (key.toLowerCase() === "k") return (ctrlKey || metaKey) && !shiftKey;
+  const typing = (target as Element).closest?.("input, textarea, select, [contenteditable]");
+  return key === "/" && !ctrlKey && !metaKey && !typing;
+}
