@@ -85,9 +85,10 @@ function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuer
       const typing = (event.target as Element).closest?.("input, textarea, select, dialog");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
+      // The search over every page has the same key.
+      event.stopPropagation();
       box.current?.focus();
     };
-    // On the document, before the search over every page, which has the same key.
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, []);

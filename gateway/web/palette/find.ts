@@ -72,8 +72,9 @@ export function find<Entry extends Findable>(index: Index<Entry>, query: string,
     }
     if (sum < 0) continue;
     total++;
-    // Of equal matches the shorter name is nearer to what was typed.
-    if (words.length > 0) sum -= Math.min(texts[title]!.lower.length, 200) / 100;
+    // Of equal matches the shorter name is nearer to what was typed. Names of nearly equal length
+    // keep their order.
+    if (words.length > 0) sum -= Math.min(texts[title]!.lower.length >> 2, 99) / 100;
     keepBest(best, { number, score: sum }, limit);
   }
   return { entries: best.map(({ number }) => entries[number]!), total };

@@ -19,9 +19,15 @@ session.follow(() => {
 const isSame = (one: Entry, other: Entry) =>
   one.kind === other.kind && one.title === other.title && one.detail === other.detail;
 
-export default function Palette({ onClose }: { readonly onClose: () => void }) {
+export interface PaletteProps {
+  /** What was typed before the search was there. */
+  readonly typed: string;
+  readonly onClose: () => void;
+}
+
+export default function Palette({ typed, onClose }: PaletteProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const { everything, shown, total, setQuery, current, setCurrent } = useSearch();
+  const { everything, shown, total, setQuery, current, setCurrent } = useSearch(typed);
   const id = useId();
   const optionId = (index: number) => `${id}-${index}`;
   useModal(dialog);
@@ -63,6 +69,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
         placeholder="Search everything"
         autocomplete="off"
         spellcheck={false}
+        defaultValue={typed}
         onInput={(event) => setQuery(event.currentTarget.value)}
         onKeyDown={onKeyDown}
       />
@@ -84,9 +91,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function useSearch() {
+function useSearch(typed: string) {
   const [everything, setEverything] = useState<Everything>();
-  const [query, setText] = useState("");
+  const [query, setText] = useState(typed);
   const [current, setCurrent] = useState(0);
   useEffect(() => {
     let gone = false;
@@ -161,7 +168,9 @@ function useModal(dialog: { readonly current: HTMLDialogElement | null }): void 
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
-    shown?.querySelector("input")?.focus();
+    const field = shown?.querySelector("input");
+    field?.focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
     return () => {
       shown?.close();
       keepFocus(shown);

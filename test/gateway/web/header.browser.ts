@@ -54,25 +54,8 @@ t.test("the header", async (t) => {
     t.equal(made.status, 200);
     await page.setViewportSize({ width: 768, height: 1024 });
     await go("Rules");
-    const shown = page.locator("code").filter({ hasText: PATTERN }).first();
-    const lines = await shown.evaluate<string[]>(`(code) => {
-      const lines = [];
-      let last;
-      const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
-      while (texts.nextNode()) {
-        const { currentNode: text } = texts;
-        for (let at = 0; at < text.length; at++) {
-          const range = document.createRange();
-          range.setStart(text, at);
-          range.setEnd(text, at + 1);
-          const { top } = range.getBoundingClientRect();
-          if (top !== last) lines.push("");
-          last = top;
-          lines[lines.length - 1] += text.data[at];
-        }
-      }
-      return lines;
-    }`);
+    await page.locator("code").filter({ hasText: PATTERN }).first().waitFor();
+    const lines = await page.evaluate<string[]>(`(${LINES})("${PATTERN}")`);
     t.equal(lines.join(""), PATTERN);
     for (const line of lines.slice(0, -1)) t.match(line, /(?:[:._-]|[a-z])$/, lines.join(" | "));
     for (const line of lines.slice(1))
@@ -179,6 +162,27 @@ function active(page: Page): Promise<string> {
   );
 }
 
+/** The lines on which a text is. */
+const LINES = `(wanted) => {
+      const code = [...document.querySelectorAll("code")].find(({ textContent }) => textContent === wanted);
+      const lines = [];
+      let last;
+      const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) {
+        const { currentNode: text } = texts;
+        for (let at = 0; at < text.length; at++) {
+          const range = document.createRange();
+          range.setStart(text, at);
+          range.setEnd(text, at + 1);
+          const { top } = range.getBoundingClientRect();
+          if (top !== last) lines.push("");
+          last = top;
+          lines[lines.length - 1] += text.data[at];
+        }
+      }
+      return lines;
+    }`;
+
 /** Milliseconds from a key until what it finds is in the document. */
 const MAX_MS = 30;
 
@@ -199,7 +203,7 @@ async function isFast(t: Test, page: Page): Promise<void> {
   await page.getByRole("option").first().waitFor();
   for (const text of ["p", "idempotncy", "plmaor7", "service-99 order"]) {
     const times: number[] = [];
-    for (let round = 0; round < 5; round++) times.push(await page.evaluate<number>(KEY_MS, text));
+    for (let round = 0; round < 5; round++) times.push(await page.evaluate<number>(`(${KEY_MS})("${text}")`));
     // The fastest, because other processes share the processor.
     const ms = Math.min(...times);
     t.ok(ms <= MAX_MS, `${text}: ${ms.toFixed(1)} ms`);
