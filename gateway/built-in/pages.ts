@@ -39,6 +39,9 @@ const DOCUMENT_HEADERS: readonly string[] = [
 /** The name of a file contains the hash of its content, so the file never changes. */
 const FOREVER: readonly string[] = ["Cache-Control", "public, max-age=31536000, immutable"];
 
+/** The path of the icon has no hash. */
+const FOR_A_DAY: readonly string[] = ["Cache-Control", "public, max-age=86400"];
+
 const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [".html", "text/html; charset=utf-8"],
   [".js", "text/javascript; charset=utf-8"],
@@ -72,6 +75,8 @@ export class Pages implements BuiltInRoutes {
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
+  /** Browsers ask for it where a document names no icon, such as one of /openapi. */
+  readonly #icon: File | undefined;
   /** For `explore` and for `console`, a header that makes the browser fetch the files at once. */
   readonly #preload: ReadonlyMap<string, readonly string[]>;
 
@@ -81,16 +86,26 @@ export class Pages implements BuiltInRoutes {
     this.#etag = createHash("sha256").update(this.#document.plain).digest("base64url").slice(0, 16);
     const names = readdirSync(join(folder, "assets")).filter((name) => CONTENT_TYPES.has(extname(name)));
     this.#assets = new Map(names.map((name) => [ASSETS + name, readFile(join(folder, "assets", name))]));
+    this.#icon = this.#assets.get(`${ASSETS}${names.find((name) => name.startsWith("icon-"))}`);
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
   reply(path: string, { rawHeaders }: GatewayRequestHead): BareResponse | undefined {
     if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
+    if (path === "/favicon.ico") return this.#icon && fileReply(this.#icon, rawHeaders, FOR_A_DAY);
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);
     if (path.startsWith(ASSETS)) return undefined;
     const part = /^\/(explore|console)(?=\/|$)/.exec(path)?.[1];
     return part === undefined ? undefined : this.#documentReply(part, rawHeaders);
+  }
+
+  notFoundPage({ method, rawHeaders }: GatewayRequestHead): BareResponse | undefined {
+    if ((method !== "GET" && method !== "HEAD") || !isNavigation(rawHeaders)) return undefined;
+    return {
+      ...fileReply(this.#document, rawHeaders, [...DOCUMENT_HEADERS, "Cache-Control", "no-store"]),
+      status: 404,
+    };
   }
 
   #documentReply(part: string, rawHeaders: readonly string[]): BareResponse {
@@ -131,6 +146,21 @@ function fileReply(
     contentType,
     headers: [...own, ...VARY, ...encoding],
   };
+}
+
+/**
+ * Whether a browser is to show the response as a page: it asks for HTML by name, and does not ask
+ * for a script (https://www.w3.org/TR/fetch-metadata/#sec-fetch-mode-header).
+ */
+function isNavigation(rawHeaders: readonly string[]): boolean {
+  const mode = listOf(rawHeaders, "sec-fetch-mode");
+  if (mode !== "" && mode !== "navigate") return false;
+  return listOf(rawHeaders, "accept")
+    .split(",")
+    .some((range) => {
+      const [type, ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+      return type === "text/html" && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+    });
 }
 
 /** Whether an If-None-Match names the entity tag, by weak comparison (RFC 9110 §13.1.2). */

@@ -125,6 +125,11 @@ export interface BuiltInRoutes {
   readonly roots: readonly BuiltInRoot[];
   /** The reply for a path without the query; undefined for a path that is not built in. */
   reply(path: string, request: GatewayRequestHead): BareResponse | undefined | Promise<BareResponse>;
+  /**
+   * The reply with status 404 to a person who follows a link to a path that is not there; undefined
+   * for a program, which gets the error as every other.
+   */
+  notFoundPage?(request: GatewayRequestHead): BareResponse | undefined;
 }
 
 export type RequestHandler = (request: GatewayRequest) => GatewayResponse | Promise<GatewayResponse>;

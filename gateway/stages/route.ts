@@ -39,7 +39,7 @@ export async function findRoute(
   const found = find(request, state, options);
   if (found === undefined) {
     const path = pathOf(request.target);
-    return (await replyFromBuiltIn(request, path, options.own)) ?? noRoute(request, path, state, options.catalog);
+    return (await replyFromBuiltIn(request, path, options.own)) ?? noRoute(request, path, state, options);
   }
   const route = "sending" in found ? await routeByBody(request, found, options) : found;
   return isRoute(route) ? resolveRoute(route, request, state, options) : route;
@@ -172,15 +172,22 @@ const NOT_RPC: BareResponse = {
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
 function noRoute(
-  { headers: { contentType } }: GatewayRequest,
+  request: GatewayRequest,
   path: string,
   state: RequestState,
-  { routes, ready }: StageOptions["catalog"],
+  { catalog: { routes, ready }, own }: StageOptions,
 ): BareResponse {
+  const { contentType } = request.headers;
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.isRpc(path)) return NOT_RPC;
   const near = routes.near(path);
   state.service = near.service ?? "gateway";
+  if (near.service === undefined && !path.startsWith("/v1/")) {
+    for (const paths of own) {
+      const page = paths.notFoundPage?.(request);
+      if (page !== undefined) return page;
+    }
+  }
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
   const hint = near.path === undefined ? `see ${documents}` : `did you mean ${near.path}?`;
   throw new HttpError(404, `No endpoint at ${printablePath(path)}; ${hint}`);

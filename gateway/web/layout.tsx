@@ -1,15 +1,16 @@
 /** The frame of every page: header, navigation, sign-in dialog and status. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { ended, signOut, useSession } from "./session/session.js";
-import { askToSignIn, SignInDialog } from "./session/sign-in.js";
+import { Account } from "./account-menu.js";
+import { SearchButton } from "./search-button.js";
+import { useSession } from "./session/session.js";
+import { SignInDialog } from "./session/sign-in.js";
 import { keepFocus } from "./state/focus.js";
 import { usePath } from "./state/router.js";
 import { useStore } from "./state/store.js";
 import { theme, toggleTheme } from "./state/theme.js";
-import { Button } from "./ui/button.js";
 import { Logo, MoonIcon, SunIcon } from "./ui/icons.js";
-import { announce, Status } from "./ui/status.js";
+import { Status } from "./ui/status.js";
 
 const PARTS = [
   { path: "/explore", title: "Explore" },
@@ -66,6 +67,7 @@ function Header() {
         ))}
       </nav>
       <div class="header-end">
+        <SearchButton />
         <ThemeButton />
         <Account />
       </div>
@@ -84,41 +86,5 @@ function ThemeButton() {
     >
       {dark ? <SunIcon /> : <MoonIcon />}
     </button>
-  );
-}
-
-function Account() {
-  const session = useSession();
-  const why = useStore(ended);
-  if (session === undefined) {
-    return (
-      <Button small onClick={askToSignIn}>
-        Sign in
-      </Button>
-    );
-  }
-  const leave = async () => {
-    try {
-      await signOut();
-      announce("Signed out");
-    } catch {
-      announce("Signed out here. The gateway could not be told, so the token lives on until it expires.", "bad");
-    }
-  };
-  return (
-    <>
-      <span class="who" title={`Namespace ${session.namespace}`}>
-        {session.namespace === "default" ? session.account : `${session.account} · ${session.namespace}`}
-      </span>
-      {why === undefined ? (
-        <Button small onClick={leave}>
-          Sign out
-        </Button>
-      ) : (
-        <Button small kind="primary" onClick={askToSignIn}>
-          Sign in again
-        </Button>
-      )}
-    </>
   );
 }

@@ -8,6 +8,7 @@
  *
  *     explore/  console/      the two parts
  *     session/                the account that is signed in, and calls of Portico's own endpoints
+ *     palette/                the search over every page (Ctrl+K), loaded when it is first opened
  *     ui/                     components of both parts; styles/ has their CSS
  *     state/                  the address, the focus, loading, light and dark
  *     http.ts                 one request to the gateway
@@ -18,7 +19,7 @@
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Layout } from "./layout.js";
-import { type PageProps, startRouter, usePath } from "./state/router.js";
+import { type PageProps, startRouter, usePath, useTitle } from "./state/router.js";
 import { startTheme } from "./state/theme.js";
 import { Button } from "./ui/button.js";
 import { EmptyState, Progress } from "./ui/notice.js";
@@ -50,7 +51,7 @@ function decoded(segment: string): string {
 }
 
 function Part({ part, segments }: { readonly part: string } & PageProps) {
-  const [Page, setPage] = useState<Page | undefined>(() => loaded.get(part));
+  const [Page, setPage] = useState<Page | undefined>(() => (part in PARTS ? loaded.get(part) : NoPage));
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     if (Page !== undefined) return;
@@ -70,6 +71,25 @@ function Part({ part, segments }: { readonly part: string } & PageProps) {
       <Button kind="primary" onClick={() => location.reload()}>
         Load again
       </Button>
+    </EmptyState>
+  );
+}
+
+function NoPage() {
+  useTitle("Nothing here");
+  return (
+    <EmptyState title="There is no page here">
+      <p>
+        Nothing is at <code>{usePath()}</code>. The link may be old, or the address has a typing error.
+      </p>
+      <p class="actions">
+        <a class="button" href="/explore">
+          All services
+        </a>
+        <a class="button" href="/console">
+          Console
+        </a>
+      </p>
     </EmptyState>
   );
 }

@@ -8,6 +8,7 @@ import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Actions, Button } from "../ui/button.js";
 import { EmptyState } from "../ui/notice.js";
+import { Pattern } from "../ui/pattern.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
@@ -109,7 +110,7 @@ function Limits({ resources }: Key) {
     <ul>
       {resources.map((resource) => (
         <li key={resource}>
-          <code>{resource}</code>
+          <Pattern text={resource} />
         </li>
       ))}
     </ul>

@@ -39,6 +39,15 @@ const PAGES: readonly Page[] = [
   { segment: "audit", title: "Audit trail", page: AuditPage, isFor: isAdmin },
 ];
 
+/** The pages that a session may use. */
+export function pagesFor(session: Session): { readonly path: string; readonly title: string }[] {
+  return PAGES.filter(({ isFor }) => isFor(session)).map(({ segment, title }) => ({ path: pathOf(segment), title }));
+}
+
+function pathOf(segment: string): string {
+  return segment === "" ? "/console" : `/console/${segment}`;
+}
+
 export default function ConsolePage({ segments: [segment = ""] }: PageProps) {
   const session = useSession();
   if (session === undefined) return <SignIn />;
@@ -48,10 +57,7 @@ export default function ConsolePage({ segments: [segment = ""] }: PageProps) {
         <ul>
           {PAGES.filter(({ isFor }) => isFor(session)).map((page) => (
             <li key={page.segment}>
-              <a
-                href={page.segment === "" ? "/console" : `/console/${page.segment}`}
-                aria-current={page.segment === segment ? "page" : undefined}
-              >
+              <a href={pathOf(page.segment)} aria-current={page.segment === segment ? "page" : undefined}>
                 {page.title}
               </a>
             </li>

@@ -5,6 +5,7 @@
 import type { Effect, Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
 import { Actions } from "../ui/button.js";
+import { Pattern } from "../ui/pattern.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 
 interface RuleTableProps {
@@ -18,7 +19,7 @@ export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
     { title: "ID", cell: ({ id }) => id },
     { title: "Scope", cell: Scope },
     { title: "Access", cell: ({ access }) => <AccessBadge access={access} /> },
-    { title: "Resource", cell: ({ resource }) => <code>{resource}</code> },
+    { title: "Resource", cell: ({ resource }) => <Pattern text={resource} /> },
     { title: "Priority", cell: ({ priority }) => priority, numeric: true },
   ];
   if (onDelete !== undefined) {

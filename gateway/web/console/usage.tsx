@@ -10,6 +10,7 @@ import { replaceAddress, useQuery } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { SelectField } from "../ui/field.js";
 import { EmptyState } from "../ui/notice.js";
+import { Pattern } from "../ui/pattern.js";
 import { type Column, Table } from "../ui/table.js";
 import { Tabs } from "../ui/tabs.js";
 import { list, listResources } from "./authority.js";
@@ -242,7 +243,7 @@ function rowsOf({ endpoints, accounts, keys }: ListUsageResponse, by: string): R
   }
   if (by === "service") return servicesOf(endpoints, others);
   return endpoints.map(({ service, endpoint, calls }) => ({
-    ...{ id: `${service}:${endpoint}`, calls, name: service ? <code>{`${service}:${endpoint}`}</code> : others },
+    ...{ id: `${service}:${endpoint}`, calls, name: service ? <Pattern text={`${service}:${endpoint}`} /> : others },
     opens: service ? [`/explore/${service}/${endpoint}`, "Endpoint"] : undefined,
     query: service ? query({ service, endpoint }) : undefined,
   }));

@@ -42,6 +42,7 @@ export function ServiceList({ services }: { readonly services: readonly Service[
   }, [services, query, tag, fields]);
   const words = wordsOf(query);
   const groups = groupsOf(shown);
+  const drawn = useGrowing(shown);
   return (
     <section class="page explore">
       <header class="page-head">
@@ -62,13 +63,10 @@ export function ServiceList({ services }: { readonly services: readonly Service[
             <section key={title} class="service-group">
               <h2>{title}</h2>
               <ul class="entries">
-                {found.slice(0, MAX_SHOWN).map((one) => (
+                {found.slice(0, drawn).map((one) => (
                   <ServiceCard key={one.service.name} found={one} words={words} />
                 ))}
               </ul>
-              {found.length > MAX_SHOWN && (
-                <p class="soft">And {found.length - MAX_SHOWN} more. Use the search to find them.</p>
-              )}
             </section>
           ),
       )}
@@ -87,10 +85,12 @@ function SearchBox({ query, onQuery }: { readonly query: string; readonly onQuer
       const typing = (event.target as Element).closest?.("input, textarea, select, dialog");
       if (event.key !== "/" || typing || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
+      // The search over every page has the same key.
+      event.stopPropagation();
       box.current?.focus();
     };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
   }, []);
   return (
     <div class="search-box">
@@ -155,8 +155,26 @@ function groupsOf(shown: readonly Found<Service>[]) {
   ];
 }
 
-/** Maximum services that are shown in a group. More would make typing slow. */
-const MAX_SHOWN = 50;
+/** Services of a group that are drawn at once. More would make typing slow. */
+const AT_ONCE = 50;
+
+/**
+ * How many services of each group are drawn: a few at once, and then more, until all are, so that
+ * the page stays quick while a visitor types.
+ */
+function useGrowing(shown: readonly unknown[]): number {
+  const [drawn, setDrawn] = useState({ of: shown, count: AT_ONCE });
+  const count = drawn.of === shown ? drawn.count : AT_ONCE;
+  useEffect(() => {
+    if (count >= shown.length) return;
+    const timer = setTimeout(() => setDrawn({ of: shown, count: count + AT_ONCE }), GROW_MS);
+    return () => clearTimeout(timer);
+  }, [shown, count]);
+  return count;
+}
+
+/** A key that was pressed meanwhile comes first. */
+const GROW_MS = 20;
 
 function NothingFound({ onClear }: { readonly onClear: () => void }) {
   return (

@@ -2,7 +2,7 @@
  * The page of one service: its overview or one of its endpoints, and beside it a list of all its
  * endpoints.
  */
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readText } from "../session/api.js";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
@@ -80,8 +80,12 @@ function useSignOutCount(account: string | undefined): number {
 
 function Sidebar({ service, current }: { readonly service: Service; readonly current: Endpoint | undefined }) {
   const groups = [...grouped(service)];
+  const nav = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    if (nav.current) scrollToCurrent(nav.current);
+  }, [current?.name]);
   return (
-    <nav class="sidebar" aria-label={`Endpoints of ${service.name}`}>
+    <nav ref={nav} class="sidebar" aria-label={`Endpoints of ${service.name}`}>
       <a class="sidebar-back" href="/explore">
         All services
       </a>
@@ -109,6 +113,15 @@ function Sidebar({ service, current }: { readonly service: Service; readonly cur
       ))}
     </nav>
   );
+}
+
+/** Scrolls only the list, and only if the current endpoint is out of sight. */
+function scrollToCurrent(nav: HTMLElement): void {
+  const link = nav.querySelector("[aria-current]");
+  if (link === null) return;
+  const [inside, outside] = [link.getBoundingClientRect(), nav.getBoundingClientRect()];
+  if (inside.top >= outside.top && inside.bottom <= outside.bottom) return;
+  nav.scrollTop += inside.top - outside.top - (outside.height - inside.height) / 2;
 }
 
 function grouped({ endpoints }: Service): Map<string, Endpoint[]> {

@@ -14,10 +14,13 @@ export const theme = new Store<Theme>(chosen() ?? systemTheme());
 /** Must be called before anything is drawn. */
 export function startTheme(): void {
   show();
-  system.addEventListener("change", () => {
-    if (chosen() === undefined) theme.set(systemTheme());
+  const follow = () => {
+    theme.set(chosen() ?? systemTheme());
     show();
-  });
+  };
+  system.addEventListener("change", () => chosen() === undefined && follow());
+  // Another tab changed the choice, or removed everything that is stored (then there is no key).
+  addEventListener("storage", ({ key }) => (key === KEY || key === null) && follow());
 }
 
 export function toggleTheme(): void {

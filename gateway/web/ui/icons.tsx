@@ -65,4 +65,5 @@ export const DownloadIcon = icon(
   "M8 2.5v7.25m0 0L5 6.9m3 2.85 3-2.85M2.75 11.5v1c0 .55.45 1 1 1h8.5c.55 0 1-.45 1-1v-1",
 );
 export const ArrowIcon = icon("m6 3.5 4.5 4.5L6 12.5");
+export const ChevronIcon = icon("m4 6 4 4 4-4");
 export const PlusIcon = icon("M8 3v10M3 8h10");

@@ -1,6 +1,7 @@
 /** Tables. The first column names the row; on a small screen each row becomes a card. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { Button } from "./button.js";
 import { TextField } from "./field.js";
 
 export interface Column<Row> {
@@ -61,14 +62,16 @@ interface FilteredTableProps<Row> extends TableProps<Row> {
 
 /** Maximum rows that are shown without a search box. */
 const MAX_WITHOUT_SEARCH = 10;
-/** Maximum rows that are shown. More would take long to draw. */
+/** Rows that are shown until the visitor asks for all. More take long to draw. */
 const MAX_SHOWN = 200;
 
 /** A table with a search box, for lists that may have thousands of rows. */
 export function FilteredTable<Row>({ text, what, rows, ...table }: FilteredTableProps<Row>) {
   const [search, setSearch] = useState("");
+  const [all, setAll] = useState(false);
   const wanted = search.trim().toLowerCase();
   const found = wanted === "" ? rows : rows.filter((row) => text(row).toLowerCase().includes(wanted));
+  const shown = all ? found : found.slice(0, MAX_SHOWN);
   return (
     <div class="stack">
       {rows.length > MAX_WITHOUT_SEARCH && (
@@ -76,14 +79,21 @@ export function FilteredTable<Row>({ text, what, rows, ...table }: FilteredTable
           <TextField label={`Find ${what}`} type="search" value={search} onInput={setSearch} />
         </div>
       )}
-      {found.length > 0 && <Table {...table} rows={found.slice(0, MAX_SHOWN)} />}
+      {found.length > 0 && <Table {...table} rows={shown} />}
       <p class="hint" role="status">
         {found.length === 0
           ? `None of ${rows.length} ${what} matches.`
-          : found.length > MAX_SHOWN
-            ? `${MAX_SHOWN} of ${found.length} ${what} are shown. Type a part of what you look for.`
+          : found.length > shown.length
+            ? `${shown.length} of ${found.length} ${what} are shown. Type a part of what you look for.`
             : wanted !== "" && `${found.length} of ${rows.length} ${what}`}
       </p>
+      {found.length > shown.length && (
+        <p>
+          <Button small onClick={() => setAll(true)}>
+            Show all {found.length} {what}
+          </Button>
+        </p>
+      )}
     </div>
   );
 }

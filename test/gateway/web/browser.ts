@@ -137,7 +137,14 @@ export async function signIn(page: Page): Promise<void> {
   await dialog.getByLabel("Account").fill("admin");
   await dialog.getByLabel("Password").fill(ADMIN_PASSWORD);
   await dialog.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("banner").getByRole("button", { name: "Sign out" }).waitFor();
+  await page.locator(".who").waitFor();
+}
+
+/** By the menu of the account in the header. */
+export async function signOut(page: Page): Promise<void> {
+  const header = page.getByRole("banner");
+  await header.getByRole("button", { name: /^Account / }).click();
+  await header.getByRole("button", { name: "Sign out" }).click();
 }
 
 /** Takes a screenshot of the whole page, for people to look at. */

@@ -44,7 +44,7 @@ export async function visitAgain(
       await form.getByLabel("Account").fill(account);
       await form.getByLabel("Password").fill(ADMIN_PASSWORD);
       await form.getByRole("button", { name: "Sign in" }).click();
-      await page.getByRole("button", { name: "Sign out" }).waitFor();
+      await page.locator(".who").waitFor();
     },
     async go(title) {
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: title }).click();

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t from "tap";
-import { checkClean, screenshot } from "./browser.js";
+import { checkClean, screenshot, signOut } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
 
 t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
@@ -152,7 +152,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   });
 
   await t.test("sign out", async (t) => {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
     t.equal(new URL(page.url()).search, "");
     t.equal(new URL(page.url()).origin, origin);

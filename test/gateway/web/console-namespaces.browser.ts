@@ -1,6 +1,6 @@
 // A namespace for a team: created, used by its own administrator, and deleted.
 import t from "tap";
-import { checkClean, screenshot } from "./browser.js";
+import { checkClean, screenshot, signOut } from "./browser.js";
 import { visitConsole } from "./console-browser.js";
 
 t.test("namespaces", { timeout: 60_000 }, async (t) => {
@@ -25,7 +25,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
   });
 
   await t.test("its administrator begins without rules, and sees no other namespace", async (t) => {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     const form = page.getByRole("main").locator("form");
     await form.getByLabel("Account").fill("admin");
     await form.getByLabel("Password").fill(password);
@@ -42,7 +42,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
   });
 
   await t.test("a sign-in to a deleted namespace fails", async (t) => {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await signIn();
     await go("Namespaces");
     await page.getByRole("button", { name: "Delete team-a" }).click();

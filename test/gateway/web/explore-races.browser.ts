@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import t, { type Test } from "tap";
 import { deferred } from "../../support/deferred.js";
 import { call } from "../../support/process.js";
-import { ADMIN_PASSWORD, open, signIn, untilSettled, visit } from "./browser.js";
+import { ADMIN_PASSWORD, open, signIn, signOut, untilSettled, visit } from "./browser.js";
 
 t.test("races on the page of an endpoint", async (t) => {
   const setting = await open(t);
@@ -165,7 +165,7 @@ t.test("races on the page of an endpoint", async (t) => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("200 OK").waitFor();
     t.match(await page.getByRole("main").textContent(), /pta_\w/);
-    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByText("Signed out").waitFor();
     await page.getByRole("button", { name: "Send" }).waitFor();
     await page.getByRole("tab", { name: "JSON" }).click();
@@ -191,7 +191,7 @@ t.test("races on the page of an endpoint", async (t) => {
     await page.getByRole("heading", { name: "Request" }).waitFor();
     await page.getByRole("link", { name: "Login", exact: true }).click();
     const forEveryone = document();
-    await page.getByRole("banner").getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await forEveryone;
     t.same(asked, [true, false]);
   });

@@ -121,6 +121,55 @@ t.test("looks", async (t) => {
     t.equal(await ground(), dark);
   });
 
+  t.test("a theme follows in another tab", async (t) => {
+    const { page } = await visit(t, setting, "/explore", { scheme: "light" });
+    const other = await page.context().newPage();
+    await other.goto("/console");
+    await other.getByRole("heading", { name: "Sign in to the console" }).waitFor();
+    await page.getByRole("button", { name: "Switch to dark colours" }).click();
+    await other.getByRole("button", { name: "Switch to light colours" }).waitFor();
+    t.equal(await other.evaluate("document.documentElement.dataset.theme"), "dark");
+    await page.evaluate("localStorage.clear()");
+    await other.getByRole("button", { name: "Switch to dark colours" }).waitFor();
+    t.equal(await other.evaluate("document.documentElement.dataset.theme"), "light", "the system decides again");
+  });
+
+  t.test("the current page is marked also in colours that the system forces", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Call");
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    await page.emulateMedia({ forcedColors: "active" });
+    const [current, others] = await page.evaluate<[string, string[]]>(`[
+      getComputedStyle(document.querySelector(".sidebar li [aria-current]")).backgroundColor,
+      [...document.querySelectorAll(".sidebar li a:not([aria-current])")].map((a) => getComputedStyle(a).backgroundColor),
+    ]`);
+    t.ok(others.length > 0);
+    t.notOk(others.includes(current), `${current} is not the colour of another`);
+    t.same(await seriousFaults(page), []);
+    await screenshot(page, "explore-call-forced-colours");
+  });
+
+  t.test("paper has the content in dark ink, without what only a screen can do", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Call", { scheme: "dark" });
+    await page.getByRole("button", { name: "Send" }).waitFor();
+    await page.emulateMedia({ media: "print" });
+    t.equal(await page.evaluate("getComputedStyle(document.body).color"), "rgb(29, 27, 23)");
+    for (const selector of ["header.header", ".sidebar", ".call-bar"]) {
+      t.equal(await page.locator(selector).isVisible(), false, selector);
+    }
+    t.equal(await page.getByRole("heading", { level: 1 }).isVisible(), true);
+    await screenshot(page, "explore-call-print");
+  });
+
+  t.test("a path where nothing is leads to the pages", async (t) => {
+    const watched = await visit(t, setting, "/nowhere");
+    const { page } = watched;
+    await page.getByRole("heading", { name: "There is no page here" }).waitFor();
+    t.same(await seriousFaults(page), []);
+    await page.getByRole("link", { name: "All services" }).click();
+    await page.getByRole("heading", { name: "Explore the services" }).waitFor();
+    checkClean(t, watched);
+  });
+
   t.test("axe would find a problem", async (t) => {
     const { page } = await visit(t, setting, "/explore");
     await page.getByRole("searchbox").waitFor();

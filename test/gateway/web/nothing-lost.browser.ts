@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import { until } from "../../support/until.js";
-import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, untilSettled, visit } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, signOut, untilSettled, visit } from "./browser.js";
 
 const TOKEN = `ptk_${"A1b2C3d4E5".repeat(5).slice(0, 49)}`;
 const HELLO = "/explore/helloworld/Helloworld.Call";
@@ -289,7 +289,7 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
   });
 
   await t.test("shows nothing of the former account, also not by Back", async (t) => {
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await untilTrue(page, "document.querySelector('.form input')?.value === ''");
     t.equal(await page.getByText(/^Recent calls/).count(), 0);
     t.notMatch(await page.evaluate("JSON.stringify([{...sessionStorage}, location.href])"), "again");

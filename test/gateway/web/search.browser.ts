@@ -86,6 +86,29 @@ t.test("the list of services", async (t) => {
     t.equal((await names(watched)).length, 4);
   });
 
+  t.test("shows every service of a group, and the current one of many endpoints", async (t) => {
+    const watched = await visit(t, setting, "/console");
+    const { page } = watched;
+    const many = (name: string, endpoints: number) => ({
+      ...{ name, summary: "", subject: "many", instances: 1 },
+      endpoints: Array.from({ length: endpoints }, (_, at) => ({
+        ...{ resource: `service:${name}:Many.Do${at}`, path: `/v1/${name}/Do${at}`, summary: "" },
+        ...{ clientStreaming: false, serverStreaming: false, deprecated: false },
+      })),
+    });
+    const services = Array.from({ length: 130 }, (_, at) => many(`one-${at}`, at === 0 ? 360 : 1));
+    await page.route("**/registry/list", (route) => route.fulfill({ json: { services } }));
+    await page.goto("/explore");
+    await page.getByRole("link", { name: "one-129" }).waitFor();
+    t.equal(await page.locator(".entry-link").count(), 130);
+    await page.goto("/explore/one-0/Many.Do300");
+    const current = page.locator(".sidebar [aria-current]");
+    await current.waitFor();
+    const { y, height } = (await current.boundingBox())!;
+    t.ok(y > 0 && y + height < 900, `the current endpoint is at ${y} of 900`);
+    t.equal(await page.evaluate("scrollY"), 0);
+  });
+
   t.test("moves between pages without loading a document", (t) => staysOnTheDocument(t));
 
   async function staysOnTheDocument(t: Test) {

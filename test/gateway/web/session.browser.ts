@@ -1,6 +1,6 @@
 // A token is only in the page's memory.
 import t from "tap";
-import { checkClean, open, signIn, untilSettled, visit } from "./browser.js";
+import { checkClean, open, signIn, signOut, untilSettled, visit } from "./browser.js";
 
 t.test("the session", async (t) => {
   const setting = await open(t);
@@ -34,7 +34,7 @@ t.test("the session", async (t) => {
     const sent = page.waitForRequest("**/v1/helloworld/Call");
     await page.getByRole("button", { name: "Send" }).click();
     const authorization = await (await sent).headerValue("authorization");
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await signOut(page);
     await page.getByText("Signed out").waitFor();
     const headers = { authorization: authorization as string, "content-type": "application/json" };
     const response = await fetch(`${setting.origin}/v1/helloworld/Call`, { method: "POST", headers, body: "{}" });

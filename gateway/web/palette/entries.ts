@@ -1,0 +1,122 @@
+/**
+ * What Ctrl+K finds: services, endpoints, fields, pages and actions, and what the account that is
+ * signed in may list of accounts, keys and rules. It is read once for each session.
+ */
+import { list } from "../console/authority.js";
+import { pageOf, readFields } from "../explore/services.js";
+import { listRegistered } from "../session/api.js";
+import { isAdmin, type Session, session, signOut } from "../session/session.js";
+import { askToSignIn } from "../session/sign-in.js";
+import { toggleTheme } from "../state/theme.js";
+import { type Findable, type Index, prepare } from "./find.js";
+
+export interface Entry extends Findable {
+  readonly kind: "Action" | "Page" | "Service" | "Endpoint" | "Field" | "Account" | "Key" | "Rule";
+  /** Where it leads, or what it does. */
+  readonly to: string | (() => void);
+}
+
+export interface Everything {
+  readonly index: Index<Entry>;
+  /** What could not be read, in words: `the rules`. */
+  readonly missing: readonly string[];
+}
+
+let reading: Promise<Everything> | undefined;
+session.follow(() => {
+  reading = undefined;
+});
+
+export function readEverything(): Promise<Everything> {
+  reading ??= readAll(session.value);
+  return reading;
+}
+
+async function readAll(who: Session | undefined): Promise<Everything> {
+  const missing: string[] = [];
+  const attempt = async (what: string, read: () => Promise<readonly Entry[]>) => {
+    try {
+      return await read();
+    } catch {
+      missing.push(what);
+      return [];
+    }
+  };
+  const isAdministrator = who !== undefined && isAdmin(who);
+  const lists = await Promise.all([
+    attempt("the pages of the console", () => pages(who)),
+    attempt("the services", services),
+    who === undefined ? [] : attempt("the keys", keys),
+    isAdministrator ? attempt("the accounts", accounts) : [],
+    isAdministrator ? attempt("the rules", rules) : [],
+    actions(who),
+    attempt("the fields", fields),
+  ]);
+  return { index: prepare(lists.flat()), missing };
+}
+
+async function pages(who: Session | undefined): Promise<Entry[]> {
+  const ofConsole = who === undefined ? [CONSOLE] : (await import("../console/page.js")).pagesFor(who);
+  const known = [{ path: "/explore", title: "Explore" }, ...ofConsole];
+  return known.map(({ path, title }) => ({ kind: "Page", title, detail: path, to: path }));
+}
+
+const CONSOLE = { path: "/console", title: "Console" };
+
+function actions(who: Session | undefined): Entry[] {
+  const kind = "Action";
+  return [
+    { kind, title: "Switch between light and dark", detail: "Theme, colours", to: toggleTheme },
+    who === undefined
+      ? { kind, title: "Sign in", detail: "Log in with account and password", to: askToSignIn }
+      : { kind, title: "Sign out", detail: `Log out ${who.account}`, to: () => void signOut().catch(() => {}) },
+  ];
+}
+
+async function services(): Promise<Entry[]> {
+  const listed = await listRegistered();
+  const all = listed.map(({ name }): Entry => ({ kind: "Service", title: name, detail: "", to: pageOf(name) }));
+  const endpoints = listed.flatMap(({ name, endpoints }) =>
+    endpoints.map(({ resource }): Entry => {
+      const title = resource.split(":").slice(2).join(":");
+      return { kind: "Endpoint", title, detail: name, to: pageOf(name, title) };
+    }),
+  );
+  return [...all, ...endpoints];
+}
+
+async function fields(): Promise<Entry[]> {
+  const names = await readFields();
+  return [...names].flatMap(([detail, fields]) => {
+    const [service = "", endpoint = ""] = detail.split(" ");
+    const to = pageOf(service, endpoint);
+    return [...new Set(fields)].map((title): Entry => ({ kind: "Field", title, detail, to }));
+  });
+}
+
+async function keys(): Promise<Entry[]> {
+  return (await list.keys()).map(({ name, prefix, account }) => ({
+    kind: "Key",
+    title: name,
+    detail: `${prefix}… ${account}`,
+    to: `/console/keys/${encodeURIComponent(prefix)}`,
+  }));
+}
+
+async function accounts(): Promise<Entry[]> {
+  return (await list.accounts()).map(({ name, scopes }) => ({
+    kind: "Account",
+    title: name,
+    detail: scopes.join(" "),
+    to: `/console/accounts/${encodeURIComponent(name)}`,
+  }));
+}
+
+async function rules(): Promise<Entry[]> {
+  return (await list.rules()).map(({ id, scope, access, resource }) => ({
+    kind: "Rule",
+    title: id,
+    detail: `${scope} ${access} ${resource}`,
+    to: `/console/rules?filter=${encodeURIComponent(id)}`,
+  }));
+}

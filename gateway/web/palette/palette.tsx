@@ -1,0 +1,179 @@
+/** The search over every page, opened by Ctrl+K. */
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { session } from "../session/session.js";
+import { keepFocus } from "../state/focus.js";
+import { navigate } from "../state/router.js";
+import { type Entry, type Everything, readEverything } from "./entries.js";
+import { find } from "./find.js";
+
+/** Maximum entries that are shown. The line below them says how many there are. */
+const MAX_SHOWN = 50;
+const MAX_LATEST = 8;
+
+/** What was chosen, the latest first. Only here, because names of accounts and keys are among it. */
+let latest: readonly Entry[] = [];
+session.follow(() => {
+  latest = [];
+});
+
+const isSame = (one: Entry, other: Entry) =>
+  one.kind === other.kind && one.title === other.title && one.detail === other.detail;
+
+export interface PaletteProps {
+  /** What was typed before the search was there. */
+  readonly typed: string;
+  readonly onClose: () => void;
+}
+
+export default function Palette({ typed, onClose }: PaletteProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const { everything, shown, total, setQuery, current, setCurrent } = useSearch(typed);
+  const id = useId();
+  const optionId = (index: number) => `${id}-${index}`;
+  useModal(dialog);
+  useLayoutEffect(() => {
+    document.getElementById(optionId(current))?.scrollIntoView({ block: "nearest" });
+  }, [current, shown]);
+  const choose = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    latest = [entry, ...latest.filter((one) => !isSame(one, entry))].slice(0, MAX_LATEST);
+    // The focus first returns to the page, so that what is chosen may move it.
+    dialog.current?.close();
+    if (typeof entry.to === "string") navigate(entry.to);
+    else entry.to();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const to = moved(event.key, current, shown.length);
+    if (event.key === "Enter" && !event.isComposing) choose(shown[current]);
+    else if (event.key === "Tab") return event.preventDefault();
+    else if (to === undefined) return;
+    else setCurrent(to);
+    event.preventDefault();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="palette"
+      aria-label="Search"
+      onClose={onClose}
+      onMouseDown={(event) => event.target === dialog.current && dialog.current.close()}
+    >
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Search services, endpoints, fields, accounts, keys, rules, pages and actions"
+        aria-autocomplete="list"
+        aria-expanded={shown.length > 0}
+        aria-controls={id}
+        aria-activedescendant={shown.length > 0 ? optionId(current) : undefined}
+        placeholder="Search everything"
+        autocomplete="off"
+        spellcheck={false}
+        defaultValue={typed}
+        onInput={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div role="listbox" id={id} aria-label="Found" class="palette-list">
+        {shown.map((entry, index) => (
+          <Option
+            key={`${entry.kind} ${entry.title} ${entry.detail}`}
+            id={optionId(index)}
+            entry={entry}
+            selected={index === current}
+            onChoose={() => choose(entry)}
+          />
+        ))}
+      </div>
+      <p class="hint" role="status">
+        {summaryOf(everything, shown.length, total)}
+      </p>
+    </dialog>
+  );
+}
+
+function useSearch(typed: string) {
+  const [everything, setEverything] = useState<Everything>();
+  const [query, setText] = useState(typed);
+  const [current, setCurrent] = useState(0);
+  useEffect(() => {
+    let gone = false;
+    readEverything().then((read) => gone || setEverything(read));
+    return () => {
+      gone = true;
+    };
+  }, []);
+  const { entries: shown, total } = useMemo(() => {
+    if (everything === undefined) return { entries: [], total: 0 };
+    if (query.trim() === "") {
+      const first = everything.index.entries.filter(({ kind }) => kind !== "Field").slice(0, MAX_SHOWN);
+      const others = first.filter((entry) => !latest.some((one) => isSame(one, entry)));
+      return { entries: [...latest, ...others].slice(0, MAX_SHOWN), total: everything.index.entries.length };
+    }
+    return find(everything.index, query, MAX_SHOWN);
+  }, [everything, query]);
+  const setQuery = (text: string) => {
+    setText(text);
+    setCurrent(0);
+  };
+  return { everything, shown, total, setQuery, current, setCurrent };
+}
+
+/** The entry to which a key moves; undefined for other keys. */
+function moved(key: string, current: number, count: number): number | undefined {
+  if (count === 0) return undefined;
+  switch (key) {
+    case "ArrowDown":
+      return (current + 1) % count;
+    case "ArrowUp":
+      return (current + count - 1) % count;
+    case "PageDown":
+      return Math.min(current + 8, count - 1);
+    case "PageUp":
+      return Math.max(current - 8, 0);
+    default:
+      return undefined;
+  }
+}
+
+function summaryOf(everything: Everything | undefined, shown: number, total: number): string {
+  if (everything === undefined) return "Reading what there is";
+  const { missing } = everything;
+  const gap = missing.length === 0 ? "" : `. Without ${missing.join(" and ")}, which could not be read`;
+  if (shown === 0) return `Nothing found${gap}. Try fewer letters.`;
+  if (total > shown) return `${shown} of ${total.toLocaleString()}. Type more to find the others${gap}.`;
+  return `${total} found${gap}`;
+}
+
+interface OptionProps {
+  readonly id: string;
+  readonly entry: Entry;
+  readonly selected: boolean;
+  readonly onChoose: () => void;
+}
+
+/** The keyboard stays in the field, so an option has no focus. */
+function Option({ id, entry: { kind, title, detail }, selected, onChoose }: OptionProps) {
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys of a combobox
+    <div role="option" tabIndex={-1} id={id} aria-selected={selected} class="palette-option" onClick={onChoose}>
+      <span class={`palette-title ${kind === "Page" || kind === "Action" ? "" : "mono"}`}>{title}</span>
+      <span class="palette-detail">{detail}</span>
+      <span class="palette-kind">{kind}</span>
+    </div>
+  );
+}
+
+/** The browser makes the rest of the page inert, and returns the focus to it afterwards. */
+function useModal(dialog: { readonly current: HTMLDialogElement | null }): void {
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    const field = shown?.querySelector("input");
+    field?.focus();
+    field?.setSelectionRange(field.value.length, field.value.length);
+    return () => {
+      shown?.close();
+      keepFocus(shown);
+    };
+  }, []);
+}
