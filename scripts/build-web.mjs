@@ -9,6 +9,19 @@ const SOURCE = "gateway/web";
 /** Below the name `console`, which no service may have. */
 const PUBLIC_PATH = "/console/assets/";
 
+/** Options of esbuild for what runs in the pages. A test bundles a part of them. */
+export const BROWSER_OPTIONS = {
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: ["chrome123", "firefox120", "safari17.5"],
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  alias: { "decode-named-character-reference": `./${SOURCE}/explore/entities.ts` },
+  legalComments: "none",
+  logLevel: "warning",
+};
+
 /** Returns the source files of the output. */
 export async function buildWeb(bundle, folder) {
   const output = `${folder}/console`;
@@ -18,17 +31,10 @@ export async function buildWeb(bundle, folder) {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     loader: { ".svg": "copy" },
-    bundle: true,
     splitting: true,
-    minify: true,
-    format: "esm",
-    target: ["chrome123", "firefox120", "safari17.5"],
-    jsx: "automatic",
-    jsxImportSource: "preact",
     publicPath: PUBLIC_PATH,
-    legalComments: "none",
     metafile: true,
-    logLevel: "warning",
+    ...BROWSER_OPTIONS,
   });
   const files = Object.keys(metafile.outputs).map((file) => basename(file));
   writeFileSync(`${output}/index.html`, page(files));

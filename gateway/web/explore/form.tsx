@@ -13,8 +13,8 @@ import { CloseIcon, PlusIcon } from "../ui/icons.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
 import { syntaxErrorOf, Unfinished } from "./json-text.js";
-import { type Part, partsOf } from "./message-parts.js";
-import { Inline } from "./prose.js";
+import { memberPath, type Part, partsOf } from "./message-parts.js";
+import { Prose } from "./prose.js";
 import { useRefusal, useRevealed } from "./refusal.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -118,7 +118,7 @@ function ValueForm({ field, label, path, value, onChange }: SingleFormProps) {
 /** The comments of a field and of its enum; undefined for none. */
 function commentOf({ description, meaning }: Field): VNode | undefined {
   if (description === "" && meaning === "") return undefined;
-  return <Inline text={[description, meaning].filter((text) => text !== "").join("\n")} />;
+  return <Prose text={[description, meaning].filter((text) => text !== "").join("\n\n")} />;
 }
 
 interface FieldLabelProps {
@@ -320,7 +320,7 @@ function Group({ field, label, path, type, action, children }: GroupProps) {
         </span>
         {action}
       </div>
-      {comment && <p class="hint">{comment}</p>}
+      {comment && <div class="hint">{comment}</div>}
       {refusal !== undefined && <p class="field-error">{refusal}</p>}
       {toChildArray(children).length > 0 && <div class="form-inside">{children}</div>}
     </fieldset>
@@ -365,10 +365,4 @@ function emptyOf({ kind, cardinality, values }: Field): unknown {
   if (kind === "number") return 0;
   if (kind === "boolean") return false;
   return kind === "enum" ? values[0] : "";
-}
-
-/** The path of a field, or of an entry of a map, in the message at `path`. */
-export function memberPath(path: string, name: string): string {
-  if (!/^[A-Za-z_$@][\w$]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
-  return path === "" ? name : `${path}.${name}`;
 }

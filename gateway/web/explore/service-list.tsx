@@ -8,6 +8,7 @@ import { Button } from "../ui/button.js";
 import { ArrowIcon, SearchIcon } from "../ui/icons.js";
 import { EmptyState } from "../ui/notice.js";
 import { CallersBadge } from "./badges.js";
+import { firstSentence } from "./first-sentence.js";
 import { chunks, type Found, search, wordsOf } from "./search.js";
 import { isOwn, pageOf, readFields, type Service } from "./services.js";
 
@@ -262,6 +263,7 @@ interface ServiceCardProps {
 
 /** A service in the list, with the endpoints and fields in which words of the search were found. */
 function ServiceCard({ found: { service, endpoints }, words }: ServiceCardProps) {
+  const summary = firstSentence(service.summary).replaceAll("`", "");
   return (
     <li class="entry service">
       <div class="service-head">
@@ -271,9 +273,7 @@ function ServiceCard({ found: { service, endpoints }, words }: ServiceCardProps)
         <ServiceFacts service={service} />
         <ArrowIcon />
       </div>
-      <p class="service-summary">
-        {service.summary === "" ? "No description." : <Marked text={service.summary} words={words} />}
-      </p>
+      <p class="service-summary">{summary === "" ? "No description." : <Marked text={summary} words={words} />}</p>
       {endpoints.length > 0 && (
         <ul class="service-matches">
           {endpoints.slice(0, MAX_MATCHES).map((match) => (

@@ -2,7 +2,7 @@
  * The page of one service: its overview or one of its endpoints, and beside it a list of all its
  * endpoints.
  */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { readText } from "../session/api.js";
 import { useSession } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
@@ -16,7 +16,8 @@ import { announce } from "../ui/status.js";
 import { EndpointBadges } from "./badges.js";
 import { endpointDocument, type OpenApi } from "./document.js";
 import { EndpointPage } from "./endpoint-page.js";
-import { Inline, Prose } from "./prose.js";
+import { firstSentence } from "./first-sentence.js";
+import { Inline, loadMarkdown, Prose } from "./prose.js";
 import { documentOf, documentPath, type Endpoint, endpointAt, pageOf, type Service } from "./services.js";
 import { SnippetTabs } from "./snippet-tabs.js";
 
@@ -32,6 +33,8 @@ export function ServicePage({ services, name, endpointName }: ServicePageProps) 
   const service = services.find((one) => one.name === name.toLowerCase());
   const endpoint = service && endpointName !== undefined ? endpointAt(service, endpointName) : undefined;
   const entry = useEntry();
+  // At the same time as the document, so that comments do not change after they were drawn.
+  useEffect(() => void loadMarkdown(), []);
   useTitle(endpoint === undefined ? name : `${endpoint.name} · ${name}`);
   const { value, error, reload } = useLoad(() => documentOf(name.toLowerCase()), [name, session]);
   if (service === undefined) return <Missing what={`service ${name}`} back="/explore" title="All services" />;
@@ -164,7 +167,7 @@ function Overview({ service, document }: { readonly service: Service; readonly d
               </div>
               {endpoint.summary !== "" && (
                 <p class="soft">
-                  <Inline text={endpoint.summary.replaceAll("\n", " ")} />
+                  <Inline text={firstSentence(endpoint.summary)} />
                 </p>
               )}
             </li>

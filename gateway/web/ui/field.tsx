@@ -34,9 +34,9 @@ export function Field({
         "aria-invalid": error === undefined ? undefined : true,
       })}
       {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
+        <div class="hint" id={`${id}-hint`}>
           {hint}
-        </p>
+        </div>
       )}
       {error !== undefined && (
         <p class="error" id={`${id}-error`}>

@@ -151,7 +151,7 @@ export class Schemas {
     const exclusive = input ? exclusivePairs(choices, nameOf) : [];
     return {
       type: "object",
-      ...described(commentOf(type, type.file), ...choices.map((choice) => choiceInWords(choice, nameOf))),
+      ...described(commentOfType(type), ...choices.map((choice) => choiceInWords(choice, nameOf))),
       properties: Object.fromEntries(properties),
       ...(required.length > 0 && { required }),
       ...(exclusive.length > 0 && { not: { anyOf: exclusive } }),
@@ -304,6 +304,14 @@ export function secrecy(field: Field, direction: Direction): { format?: "passwor
   if (!isSecret(field)) return {};
   const isText = field.fieldKind === "scalar" && field.scalar === ScalarType.STRING;
   return { ...(isText && { format: "password" }), ...(direction === "input" && { writeOnly: true }) };
+}
+
+/**
+ * The comment of google.protobuf.Empty tells authors of contracts how to use it. It says nothing to
+ * a caller.
+ */
+function commentOfType(type: DescMessage): string {
+  return type.typeName === "google.protobuf.Empty" ? "" : commentOf(type, type.file);
 }
 
 /** A description made of all paragraphs that are not empty. */

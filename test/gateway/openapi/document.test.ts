@@ -116,6 +116,15 @@ t.test("operations are described by the comments of the .proto file", async (t) 
   t.match(components.schemas["shop.v2.Size-output"].description, "- `SMALL`: Not large.");
 });
 
+t.test("the comment of google.protobuf.Empty, which says nothing to a caller, is left out", async (t) => {
+  const contract = `syntax = "proto3"; package idle; import "google/protobuf/empty.proto";
+    service Idle { rpc Rest(google.protobuf.Empty) returns (google.protobuf.Empty); }`;
+  const types = readDescriptors(compile(t.testdir(), { "idle.proto": contract }));
+  const endpoints = endpointsOf("idle", types, ["idle.Idle"]);
+  const { components } = JSON.parse(openApi({ service: "idle", endpoints, types, style: {}, server: "/" }));
+  t.same(components.schemas["google.protobuf.Empty-output"], { type: "object", properties: {} });
+});
+
 t.test("examples come from the comments, and have a limited depth", async (t) => {
   const { example } = paths["/v1/shop/Call"].post.requestBody.content["application/json"];
   t.match(example, { name: "apples", amount: "3", picture: "AQID", counts: { key: 1 }, tags: ["text"], size: "SMALL" });

@@ -43,8 +43,8 @@ export interface PageOptions {
 }
 
 /** A Portico with a shop behind it, and a browser. Both end with the test. */
-export async function open(t: Test): Promise<Setting> {
-  const front = await openShopFront(t);
+export async function open(t: Test, ownServices?: string): Promise<Setting> {
+  const front = await openShopFront(t, ownServices);
   return { ...front, browser: await launch(t) };
 }
 
