@@ -29,7 +29,7 @@ interface NewAccount {
 type CreateKeyDialogProps = DialogProps<CreateKeyResponse> & {
   readonly session: Session;
   /** The account that is chosen at first; the visitor's own if absent. */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
 };
 
 export function CreateKeyDialog({ session, owner = session.account, onDone, onClose }: CreateKeyDialogProps) {
@@ -70,10 +70,7 @@ export function CreateKeyDialog({ session, owner = session.account, onDone, onCl
   const act = () => {
     setTried(true);
     if (nameProblem(name) !== undefined || problem !== undefined || problemWithExpiry(expiry) !== undefined) return;
-    if (account === NEW)
-      return createAccount(added)
-        .then(accounts.reload)
-        .then(() => setAccount(added.name));
+    if (account === NEW) return createOwner();
     if (nothing.length === 0 || isAsking) return create();
     setAsked(text);
     return undefined;
