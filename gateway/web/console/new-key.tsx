@@ -68,9 +68,9 @@ export function CreateKeyDialog({ session, owner = session.account, onDone, onCl
     return undefined;
   };
   const act = () => {
+    if (account === NEW) return createOwner();
     setTried(true);
     if (nameProblem(name) !== undefined || problem !== undefined || problemWithExpiry(expiry) !== undefined) return;
-    if (account === NEW) return createOwner();
     if (nothing.length === 0 || isAsking) return create();
     setAsked(text);
     return undefined;
