@@ -66,7 +66,7 @@ async function findTrial(
   for (const endpoint of usable.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_READ)) {
     const { resource, path } = endpoint;
     const described = endpointDocument(await documentOf(resource.split(":")[1] ?? ""), path);
-    if (described === undefined || described.takesBytes) continue;
+    if (described === undefined || described.takesBytes || described.returnsBytes) continue;
     return { path, body: described.example ?? {}, isHarmless: rank(endpoint) < 2 };
   }
   return undefined;
