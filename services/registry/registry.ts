@@ -12,6 +12,7 @@ import type { ExternalService } from "../../src/config/configured-services.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
+import { onlyReads } from "../../src/contract/http-rule.js";
 import { DEFAULT_NAMESPACE, GATEWAY } from "../../src/contract/names.js";
 import { Code, invalidArgument, notFound, permissionDenied, StatusError } from "../../src/errors.js";
 import {
@@ -340,5 +341,6 @@ function listEndpoint(endpoint: Endpoint): ListedEndpoint {
     clientStreaming: method.proto.clientStreaming,
     serverStreaming: method.proto.serverStreaming,
     deprecated: endpoint.deprecated,
+    reads: onlyReads(method),
   };
 }

@@ -481,6 +481,8 @@ export interface Endpoint {
   readonly serverStreaming: boolean;
   /** Whether the contract marks the endpoint or its gRPC service as deprecated. */
   readonly deprecated: boolean;
+  /** Whether the contract says that a call only reads: it declares NO_SIDE_EFFECTS, or is bound to GET by google.api.http. */
+  readonly reads: boolean;
 }
 
 /** A configured service whose contract could not be read yet. */

@@ -5,7 +5,7 @@
  */
 import type { DescField, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
-import type { MethodDescriptorProto } from "@bufbuild/protobuf/wkt";
+import { type MethodDescriptorProto, MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
 import { HttpRule } from "../gen/google/api/http.js";
 import { type PathTemplate, parsePathTemplate } from "./path-template.js";
 
@@ -89,6 +89,20 @@ function readBindings(method: DescMethod, prefix: string): HttpRuleBindings {
  */
 function toRuleProblem(problem: string): string {
   return `${problem}; httpRules give it no path until that is corrected`;
+}
+
+/** Whether methods only read, because finding out parses their annotations. */
+const reading = new WeakMap<DescMethod, boolean>();
+
+/** Whether the contract says that a call only reads: NO_SIDE_EFFECTS, or a binding to GET. */
+export function onlyReads(method: DescMethod): boolean {
+  let reads = reading.get(method);
+  if (reads === undefined) {
+    const isFree = method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
+    reads = isFree || readBindings(method, "").bindings.some(({ httpMethod }) => httpMethod === "GET");
+    reading.set(method, reads);
+  }
+  return reads;
 }
 
 /** Whether a method has the annotation. */

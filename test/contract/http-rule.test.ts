@@ -3,7 +3,7 @@ import { type DescField, type DescMethod, fromBinary, toBinary } from "@bufbuild
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { readDescriptors } from "../../src/contract/endpoint.js";
-import { bindingsOf } from "../../src/contract/http-rule.js";
+import { bindingsOf, onlyReads } from "../../src/contract/http-rule.js";
 import { buildAnnotated } from "../support/descriptors.js";
 
 const descriptors = buildAnnotated("test/contract", "annotated.proto");
@@ -34,6 +34,11 @@ function shown(method: DescMethod, prefix?: string): string[] {
 
 t.test("a method without the annotation has no bindings", async (t) => {
   t.strictSame(bindingsOf(methodOf("Plain")), { bindings: [], problems: [] });
+});
+
+t.test("a method only reads if it is bound to GET", async (t) => {
+  t.ok(onlyReads(methodOf("Get")));
+  t.notOk(onlyReads(methodOf("Plain")));
 });
 
 t.test("a method has the binding of its annotation, and the additional bindings", async (t) => {

@@ -9,45 +9,65 @@ import { useLoad } from "../state/load.js";
 import { Scopes } from "../ui/badge.js";
 import { Actions } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
+import { Menu } from "../ui/menu.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
+import { pageOfAccount } from "./keys.js";
 import { Loaded, MoreNotice, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
-type Doing =
+export type Doing =
   | { readonly what: "create" }
   | { readonly what: "scopes" | "password" | "delete"; readonly account: Account };
 
-export function AccountsPage() {
-  const accounts = useLoad(list.accounts, []);
+/**
+ * The dialogs for accounts.
+ * @param onChanged is called when something may have changed; @param onDeleted after a deletion
+ */
+export function useAccountDialogs(onChanged: () => void, onDeleted = onChanged) {
   const [doing, setDoing] = useState<Doing>();
   const onClose = () => setDoing(undefined);
   const onDone = () => {
     onClose();
-    accounts.reload();
+    onChanged();
+  };
+  const onGone = () => {
+    onClose();
+    onDeleted();
   };
   const closing = { onClose, onDone };
+  const dialogs = (
+    <>
+      {doing?.what === "create" && <CreateAccountDialog {...closing} />}
+      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} onClose={onDone} onDone={onDone} />}
+      {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} {...closing} />}
+      {doing?.what === "delete" && <DeleteDialog account={doing.account} onClose={onClose} onDone={onGone} />}
+    </>
+  );
+  return { dialogs, onDoing: setDoing };
+}
+
+export function AccountsPage() {
+  const accounts = useLoad(list.accounts, []);
+  const { dialogs, onDoing } = useAccountDialogs(accounts.reload);
   return (
     <>
       <PageHead
         title="Accounts"
         lead="People and programs that can sign in. Rules grant calls to the scopes of an account; the scope admin makes it an administrator."
       >
-        <NewButton title="New account" onClick={() => setDoing({ what: "create" })} />
+        <NewButton title="New account" onClick={() => onDoing({ what: "create" })} />
       </PageHead>
       <Loaded loading={accounts} what="the accounts">
         {(all) => (
           <>
             <MoreNotice listed={all.length} what="accounts" />
-            <AccountTable accounts={all} onDoing={setDoing} />
+            <AccountTable accounts={all} onDoing={onDoing} />
           </>
         )}
       </Loaded>
-      {doing?.what === "create" && <CreateAccountDialog {...closing} />}
-      {doing?.what === "scopes" && <SetScopesDialog account={doing.account} onClose={onDone} onDone={onDone} />}
-      {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} {...closing} />}
-      {doing?.what === "delete" && <DeleteDialog account={doing.account} {...closing} />}
+      {dialogs}
     </>
   );
 }
@@ -59,7 +79,7 @@ interface AccountTableProps {
 
 function AccountTable({ accounts, onDoing }: AccountTableProps) {
   const columns: Column<Account>[] = [
-    { title: "Name", cell: ({ name }) => name },
+    { title: "Name", cell: ({ name }) => <a href={pageOfAccount(name)}>{name}</a> },
     { title: "Scopes", cell: Scopes },
     { title: "Created", cell: ({ created }) => <Moment at={created} /> },
     {
@@ -96,6 +116,24 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
       rows={accounts}
       rowKey={({ name }) => name}
       text={({ name, scopes }) => [name, ...scopes].join(" ")}
+    />
+  );
+}
+
+interface AccountMenuProps {
+  readonly account: Account;
+  readonly onDoing: (doing: Doing) => void;
+}
+
+export function AccountMenu({ account, onDoing }: AccountMenuProps) {
+  return (
+    <Menu
+      label={`Actions for ${account.name}`}
+      items={[
+        { label: "Set scopes", onSelect: () => onDoing({ what: "scopes", account }) },
+        { label: "Set password", onSelect: () => onDoing({ what: "password", account }) },
+        { label: "Delete", danger: true, onSelect: () => onDoing({ what: "delete", account }) },
+      ]}
     />
   );
 }

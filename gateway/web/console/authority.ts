@@ -2,6 +2,7 @@
 import { readPages } from "../../../src/api/pages.js";
 import type { Effect, Endpoints } from "../../../src/api/types.js";
 import { call, listRegistered } from "../session/api.js";
+import type { TreeService } from "./endpoint-tree.js";
 
 type Request<Path extends keyof Endpoints> = Endpoints[Path]["request"];
 
@@ -39,6 +40,16 @@ export async function listResources(signal?: AbortSignal): Promise<string[]> {
   const services = await listRegistered({ signal });
   const resources = services.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
   return resources.filter((resource) => !SELF_GOVERNED.test(resource));
+}
+
+/** All services with their endpoints: those that rules govern, and Portico's own. */
+export async function listTree(signal?: AbortSignal): Promise<{ governed: TreeService[]; own: TreeService[] }> {
+  const services = (await listRegistered({ signal })).map(({ name, endpoints }) => ({
+    name,
+    endpoints: endpoints.map(({ resource, reads }) => ({ resource, reads, name: resource.split(":")[2] ?? "" })),
+  }));
+  const isOwn = ({ name }: TreeService) => SELF_GOVERNED.test(`service:${name}:`);
+  return { governed: services.filter((service) => !isOwn(service)), own: services.filter(isOwn) };
 }
 
 /** The callers and resources for which a change of the rules changes the decision. */

@@ -1,58 +1,100 @@
 /**
  * The page of API keys: the account's own keys, and for an administrator all keys of the namespace.
  */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
-import { isAdmin } from "../session/session.js";
+import { isAdmin, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Actions, Button } from "../ui/button.js";
+import { Menu } from "../ui/menu.js";
 import { EmptyState } from "../ui/notice.js";
 import { Pattern } from "../ui/pattern.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
-import { CreatedKeyDialog, CreateKeyDialog, RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
+import { CreatedKeyDialog } from "./created-key.js";
+import { RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
+import { CreateKeyDialog } from "./new-key.js";
 import { type ConsoleProps, Loaded, MoreNotice, NewButton, PageHead } from "./page-frame.js";
 import { daysUntil, fromNow, Moment } from "./time.js";
 
-type Doing = { readonly what: "create" } | { readonly what: "revoke" | "rotate"; readonly key: Key };
+type Doing =
+  | { readonly what: "create"; readonly owner?: string }
+  | { readonly what: "revoke" | "rotate"; readonly key: Key };
 
-export function KeysPage({ session }: ConsoleProps) {
-  const keys = useLoad(list.keys, []);
+/**
+ * The dialogs for keys.
+ * @param onChanged is called with the prefix of the new key, once the visitor has copied it, and
+ *   without one when a key was revoked
+ */
+export function useKeyDialogs(session: Session, onChanged: (prefix?: string) => void) {
   const [doing, setDoing] = useState<Doing>();
   const [created, setCreated] = useState<CreateKeyResponse>();
   const onClose = () => setDoing(undefined);
   const onDone = (key?: CreateKeyResponse) => {
     onClose();
     setCreated(key);
-    keys.reload();
+    onChanged();
   };
+  const onCopied = () => {
+    setCreated(undefined);
+    onChanged(created?.key.prefix);
+  };
+  const dialogs = (
+    <>
+      {doing?.what === "create" && <CreateKeyDialog {...{ session, onClose, onDone }} owner={doing.owner} />}
+      {doing?.what === "rotate" && <RotateKeyDialog replaced={doing.key} onClose={onClose} onDone={onDone} />}
+      {doing?.what === "revoke" && <RevokeKeyDialog revoked={doing.key} onClose={onClose} onDone={() => onDone()} />}
+      {created && <CreatedKeyDialog {...{ created, session }} onClose={onCopied} />}
+    </>
+  );
+  return { dialogs, onDoing: setDoing };
+}
+
+/** How long a new row is lit, in milliseconds: --wash-time of styles/tokens.css, and a margin. */
+const LIT_MS = 1_000;
+
+/** The row to light: that of a key that was just made. */
+export function useLitRow() {
+  const [lit, setLit] = useState<string>();
+  useEffect(() => {
+    if (lit === undefined) return;
+    document.querySelector(".new-row")?.scrollIntoView({ block: "nearest" });
+    const timer = setTimeout(() => setLit(undefined), LIT_MS);
+    return () => clearTimeout(timer);
+  }, [lit]);
+  return { lit, setLit };
+}
+
+export function KeysPage({ session }: ConsoleProps) {
+  const keys = useLoad(list.keys, []);
+  const { lit, setLit } = useLitRow();
+  const { dialogs, onDoing } = useKeyDialogs(session, (prefix) =>
+    prefix === undefined ? keys.reload() : setLit(prefix),
+  );
   return (
     <>
       <PageHead title="API keys" lead="A key lets a program call as its account, for as long as you say.">
-        <NewButton title="New key" onClick={() => setDoing({ what: "create" })} />
+        <NewButton title="New key" onClick={() => onDoing({ what: "create" })} />
       </PageHead>
       <Loaded loading={keys} what="the keys">
         {(all) =>
           all.length === 0 ? (
             <EmptyState title="No keys yet">
               <p>Create one to call from a script, a service or another machine. You choose when it expires.</p>
-              <Button kind="primary" onClick={() => setDoing({ what: "create" })}>
+              <Button kind="primary" onClick={() => onDoing({ what: "create" })}>
                 Create the first key
               </Button>
             </EmptyState>
           ) : (
             <>
               <MoreNotice listed={all.length} what="keys" />
-              <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={setDoing} />
+              <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={onDoing} lit={lit} />
             </>
           )
         }
       </Loaded>
-      {doing?.what === "create" && <CreateKeyDialog onClose={onClose} onDone={onDone} />}
-      {doing?.what === "rotate" && <RotateKeyDialog replaced={doing.key} onClose={onClose} onDone={onDone} />}
-      {doing?.what === "revoke" && <RevokeKeyDialog revoked={doing.key} onClose={onClose} onDone={() => onDone()} />}
-      {created && <CreatedKeyDialog created={created} onClose={() => setCreated(undefined)} />}
+      {dialogs}
     </>
   );
 }
@@ -61,13 +103,17 @@ interface KeyTableProps {
   readonly keys: readonly Key[];
   readonly withAccount: boolean;
   readonly onDoing: (doing: Doing) => void;
+  /** The prefix of the key whose row is lit. */
+  readonly lit: string | undefined;
 }
 
-function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
+export function KeyTable({ keys, withAccount, onDoing, lit }: KeyTableProps) {
   const columns: Column<Key>[] = [
-    { title: "Name", cell: ({ name }) => name },
+    { title: "Name", cell: ({ name, prefix }) => <a href={pageOfKey(prefix)}>{name}</a> },
     { title: "Key", cell: ({ prefix }) => <code>{prefix}…</code> },
-    ...(withAccount ? [{ title: "Account", cell: ({ account }: Key) => account }] : []),
+    ...(withAccount
+      ? [{ title: "Account", cell: ({ account }: Key) => <a href={pageOfAccount(account)}>{account}</a> }]
+      : []),
     { title: "May call", cell: Limits },
     { title: "Last used", cell: ({ lastUsed }) => (lastUsed ? <Moment at={lastUsed} relative /> : "Never") },
     { title: "Expires", cell: ExpiryBadge },
@@ -99,12 +145,40 @@ function KeyTable({ keys, withAccount, onDoing }: KeyTableProps) {
       columns={columns}
       rows={keys}
       rowKey={({ prefix }) => prefix}
+      lit={lit}
       text={({ name, prefix, account, resources }) => [name, prefix, account, ...resources].join(" ")}
     />
   );
 }
 
-function Limits({ resources }: Key) {
+/** The address of a key's page. */
+export function pageOfKey(prefix: string): string {
+  return `/console/keys/${encodeURIComponent(prefix)}`;
+}
+
+/** The address of an account's page. */
+export function pageOfAccount(name: string): string {
+  return `/console/accounts/${encodeURIComponent(name)}`;
+}
+
+interface KeyMenuProps {
+  readonly keyOf: Key;
+  readonly onDoing: (doing: Doing) => void;
+}
+
+export function KeyMenu({ keyOf: key, onDoing }: KeyMenuProps) {
+  return (
+    <Menu
+      label={`Actions for ${key.name}, ${key.prefix}`}
+      items={[
+        { label: "Rotate", onSelect: () => onDoing({ what: "rotate", key }) },
+        { label: "Revoke", danger: true, onSelect: () => onDoing({ what: "revoke", key }) },
+      ]}
+    />
+  );
+}
+
+export function Limits({ resources }: Pick<Key, "resources">) {
   if (resources.length === 0) return <>Everything its account may</>;
   return (
     <ul>

@@ -7,8 +7,10 @@ import { isAdmin, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
 import { type PageProps, useTitle } from "../state/router.js";
 import { EmptyState } from "../ui/notice.js";
+import { AccountPage } from "./account-page.js";
 import { AccountsPage } from "./accounts.js";
 import { AuditPage } from "./audit.js";
+import { KeyPage } from "./key-page.js";
 import { KeysPage } from "./keys.js";
 import { NamespacesPage } from "./namespaces.js";
 import { OverviewPage } from "./overview.js";
@@ -21,6 +23,8 @@ interface Page {
   readonly segment: string;
   readonly title: string;
   readonly page: ComponentType<ConsoleProps>;
+  /** The page of one of them: `/console/keys/<prefix>`. */
+  readonly one?: ComponentType<ConsoleProps & { readonly name: string }>;
   /** Whether the authority permits this session to use the page. */
   readonly isFor: (session: Session) => boolean;
 }
@@ -30,9 +34,9 @@ const ofDefault = (session: Session) => isAdmin(session) && session.namespace ==
 
 const PAGES: readonly Page[] = [
   { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
-  { segment: "keys", title: "API keys", page: KeysPage, isFor: everyone },
+  { segment: "keys", title: "API keys", page: KeysPage, one: KeyPage, isFor: everyone },
   { segment: "rules", title: "Rules", page: RulesPage, isFor: isAdmin },
-  { segment: "accounts", title: "Accounts", page: AccountsPage, isFor: isAdmin },
+  { segment: "accounts", title: "Accounts", page: AccountsPage, one: AccountPage, isFor: isAdmin },
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
   { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },
   { segment: "usage", title: "Usage", page: UsagePage, isFor: isAdmin },
@@ -48,7 +52,7 @@ function pathOf(segment: string): string {
   return segment === "" ? "/console" : `/console/${segment}`;
 }
 
-export default function ConsolePage({ segments: [segment = ""] }: PageProps) {
+export default function ConsolePage({ segments: [segment = "", name] }: PageProps) {
   const session = useSession();
   if (session === undefined) return <SignIn />;
   return (
@@ -65,7 +69,7 @@ export default function ConsolePage({ segments: [segment = ""] }: PageProps) {
         </ul>
       </nav>
       <div class="page">
-        <Content segment={segment} session={session} />
+        <Content segment={segment} name={name} session={session} />
       </div>
     </div>
   );
@@ -81,9 +85,17 @@ function SignIn() {
   );
 }
 
-function Content({ segment, session }: { readonly segment: string } & ConsoleProps) {
+interface ContentProps extends ConsoleProps {
+  readonly segment: string;
+  readonly name: string | undefined;
+}
+
+function Content({ segment, name, session }: ContentProps) {
   const found = PAGES.find((page) => page.segment === segment);
   if (found === undefined) return <Nowhere title="There is no such page">The menu lists what there is.</Nowhere>;
+  if (found.isFor(session) && found.one !== undefined && name !== undefined) {
+    return <found.one key={name} session={session} name={name} />;
+  }
   if (found.isFor(session)) return <found.page session={session} />;
   const who = isAdmin(session) ? "administrators of the namespace default" : "administrators";
   return (

@@ -17,9 +17,11 @@ export interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
+  /** The key of a row that was just made. It is lit for a moment. */
+  readonly lit?: string | undefined;
 }
 
-export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) {
+export function Table<Row>({ caption, columns, rows, rowKey, lit }: TableProps<Row>) {
   return (
     <table class="table">
       <caption class="hidden">{caption}</caption>
@@ -34,7 +36,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) 
       </thead>
       <tbody>
         {rows.map((row) => (
-          <tr key={rowKey(row)}>
+          <tr key={rowKey(row)} class={lit !== undefined && rowKey(row) === lit ? "new-row" : undefined}>
             {columns.map(({ title, cell, numeric }, index) =>
               index === 0 ? (
                 <th key={title} scope="row">

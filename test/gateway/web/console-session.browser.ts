@@ -103,7 +103,8 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await page.getByRole("button", { name: "New key" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("textbox", { name: "Name" }).fill("mine");
-    await dialog.getByLabel("Limited to").fill("service:helloworld:Helloworld.Call");
+    await dialog.getByLabel("Only what is ticked").check();
+    await dialog.getByLabel("Patterns").fill("service:helloworld:Helloworld.Call");
     await dialog.getByRole("button", { name: "Create key" }).click();
     const key = (await dialog.locator(".secret code").textContent()) ?? "";
     await dialog.getByRole("button", { name: "I have copied the key" }).click();

@@ -55,7 +55,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     const { page } = watched;
     const { revoke } = await enter(page);
     await page.getByRole("button", { name: "New key" }).click();
-    const dialog = page.getByRole("dialog").filter({ hasText: "Limited to" });
+    const dialog = page.getByRole("dialog").filter({ hasText: "For whom" });
     await dialog.getByRole("textbox", { name: "Name" }).fill("nightly report");
     await revoke();
     await dialog.getByRole("button", { name: "Create key" }).click();

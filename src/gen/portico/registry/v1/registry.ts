@@ -194,6 +194,8 @@ export interface Endpoint {
   serverStreaming: boolean;
   /** Whether the contract marks the endpoint or its gRPC service as deprecated. */
   deprecated: boolean;
+  /** Whether the contract says that a call only reads: it declares NO_SIDE_EFFECTS, or is bound to GET by google.api.http. */
+  reads: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1092,6 +1094,7 @@ function createBaseEndpoint(): Endpoint {
     clientStreaming: false,
     serverStreaming: false,
     deprecated: false,
+    reads: false,
     _unknownFields: undefined,
   };
 }
@@ -1115,6 +1118,9 @@ export const Endpoint = {
     }
     if (message.deprecated !== false) {
       writer.uint32(48).bool(message.deprecated);
+    }
+    if (message.reads !== false) {
+      writer.uint32(56).bool(message.reads);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1173,6 +1179,14 @@ export const Endpoint = {
           }
 
           message.deprecated = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.reads = reader.bool();
           continue;
         }
       }

@@ -1,0 +1,90 @@
+/** The page of one account: its scopes, its keys and its calls. */
+import type { Account } from "../../../src/api/types.js";
+import type { Session } from "../session/session.js";
+import { useLoad } from "../state/load.js";
+import { navigate } from "../state/router.js";
+import { Scopes } from "../ui/badge.js";
+import { EmptyState } from "../ui/notice.js";
+import { AccountMenu, useAccountDialogs } from "./accounts.js";
+import { list } from "./authority.js";
+import { CallsOf } from "./calls-of.js";
+import { KeyTable, useKeyDialogs, useLitRow } from "./keys.js";
+import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js";
+import { Moment } from "./time.js";
+
+export function AccountPage({ session, name }: ConsoleProps & { readonly name: string }) {
+  const accounts = useLoad(list.accounts, []);
+  const found = accounts.value?.find((account) => account.name === name);
+  const { dialogs, onDoing } = useAccountDialogs(accounts.reload, () => navigate("/console/accounts"));
+  return (
+    <>
+      <PageHead title={name} lead="An account of this namespace.">
+        {found && <AccountMenu account={found} onDoing={onDoing} />}
+      </PageHead>
+      <Loaded loading={accounts} what="the account">
+        {() =>
+          found === undefined ? (
+            <EmptyState title="There is no such account">
+              <p>It was deleted, or its name is written in another way.</p>
+              <p>
+                <a href="/console/accounts">All accounts</a>
+              </p>
+            </EmptyState>
+          ) : (
+            <AccountContent session={session} account={found} />
+          )
+        }
+      </Loaded>
+      {dialogs}
+    </>
+  );
+}
+
+function AccountContent({ session, account }: { readonly session: Session; readonly account: Account }) {
+  const { name, scopes, created, withoutPassword } = account;
+  return (
+    <>
+      <section class="card stack" aria-labelledby="about-account">
+        <h2 id="about-account">About this account</h2>
+        <dl class="facts">
+          <dt>Scopes</dt>
+          <dd>
+            <Scopes scopes={scopes} />
+          </dd>
+          <dt>Password</dt>
+          <dd>{withoutPassword ? "None: it cannot sign in, and calls with keys" : "It has one, and can sign in"}</dd>
+          <dt>Created</dt>
+          <dd>
+            <Moment at={created} />
+          </dd>
+        </dl>
+      </section>
+      <KeysOf session={session} account={name} />
+      <CallsOf account={name} withLink />
+    </>
+  );
+}
+
+function KeysOf({ session, account }: { readonly session: Session; readonly account: string }) {
+  const keys = useLoad(list.keys, []);
+  const { lit, setLit } = useLitRow();
+  const { dialogs, onDoing } = useKeyDialogs(session, (prefix) =>
+    prefix === undefined ? keys.reload() : setLit(prefix),
+  );
+  return (
+    <section class="stack" aria-labelledby="its-keys">
+      <header class="console-head">
+        <h2 id="its-keys">Its API keys</h2>
+        <NewButton title="New key" onClick={() => onDoing({ what: "create", owner: account })} />
+      </header>
+      <Loaded loading={keys} what="the keys">
+        {(all) => {
+          const own = all.filter((key) => key.account === account);
+          if (own.length === 0) return <p class="hint">None.</p>;
+          return <KeyTable keys={own} withAccount={false} onDoing={onDoing} lit={lit} />;
+        }}
+      </Loaded>
+      {dialogs}
+    </section>
+  );
+}
