@@ -15,11 +15,7 @@ type Details = { [check in Check]?: string | undefined };
 const KEY_CHECKS: readonly Check[] = ["key", "limits"];
 
 /** The checks with their details; those after `failed` are not reached. */
-export function chainOf(
-  failed: Check | undefined,
-  details: Details,
-  skipped: readonly Check[],
-): Link[] {
+export function chainOf(failed: Check | undefined, details: Details, skipped: readonly Check[]): Link[] {
   const end = failed === undefined ? CHECKS.length : CHECKS.indexOf(failed);
   const checks = failed === "service" ? CHECKS : CHECKS.slice(0, -1);
   return checks.map((name, index) => {
