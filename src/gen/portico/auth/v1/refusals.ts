@@ -337,6 +337,25 @@ function createBaseListRefusalsRequest(): ListRefusalsRequest {
 }
 
 export const ListRefusalsRequest = {
+  encode(message: ListRefusalsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.span !== undefined) {
+      Duration.encode(message.span, writer.uint32(10).fork()).join();
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.key !== "") {
+      writer.uint32(26).string(message.key);
+    }
+    if (message.service !== "") {
+      writer.uint32(34).string(message.service);
+    }
+    if (message.endpoint !== "") {
+      writer.uint32(42).string(message.endpoint);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListRefusalsRequest {
     const reader = openMessage(input);
@@ -396,6 +415,10 @@ export const ListRefusalsRequest = {
   },
 };
 
+function createBaseListRefusalsResponse(): ListRefusalsResponse {
+  return { period: undefined, groups: [], moreGroups: 0, since: undefined, _unknownFields: undefined };
+}
+
 export const ListRefusalsResponse = {
   encode(message: ListRefusalsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.period !== undefined) {
@@ -413,7 +436,60 @@ export const ListRefusalsResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListRefusalsResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListRefusalsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.period = Duration.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.groups.push(RefusalGroup.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.moreGroups = reader.int32();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.since = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
+
+function createBaseRefusalGroup(): RefusalGroup {
+  return { refused: undefined, count: 0n, byPeriod: [], last: undefined, chain: [], _unknownFields: undefined };
+}
 
 export const RefusalGroup = {
   encode(message: RefusalGroup, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -445,6 +521,73 @@ export const RefusalGroup = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RefusalGroup {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRefusalGroup();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.refused = Refused.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.count = reader.int64() as bigint;
+          continue;
+        }
+        case 3: {
+          if (tag === 24) {
+            message.byPeriod.push(reader.int64() as bigint);
+
+            continue;
+          }
+
+          if (tag === 26) {
+            const end2 = reader.uint32() + reader.pos;
+            while (reader.pos < end2) {
+              message.byPeriod.push(reader.int64() as bigint);
+            }
+
+            continue;
+          }
+
+          break;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.last = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.chain.push(Link.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseFindRefusalsRequest(): FindRefusalsRequest {
@@ -452,6 +595,16 @@ function createBaseFindRefusalsRequest(): FindRefusalsRequest {
 }
 
 export const FindRefusalsRequest = {
+  encode(message: FindRefusalsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.requestId !== "") {
+      writer.uint32(10).string(message.requestId);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): FindRefusalsRequest {
     const reader = openMessage(input);
@@ -487,6 +640,10 @@ export const FindRefusalsRequest = {
   },
 };
 
+function createBaseFindRefusalsResponse(): FindRefusalsResponse {
+  return { refusals: [], _unknownFields: undefined };
+}
+
 export const FindRefusalsResponse = {
   encode(message: FindRefusalsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.refusals) {
@@ -495,7 +652,36 @@ export const FindRefusalsResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FindRefusalsResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseFindRefusalsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.refusals.push(Refusal.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
+
+function createBaseRefusal(): Refusal {
+  return { refused: undefined, call: undefined, chain: [], _unknownFields: undefined };
+}
 
 export const Refusal = {
   encode(message: Refusal, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -510,6 +696,47 @@ export const Refusal = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Refusal {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRefusal();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.refused = Refused.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.call = RefusedCall.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.chain.push(Link.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -716,9 +943,11 @@ export const RefusalsService = {
     path: "/portico.auth.v1.Refusals/List" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ListRefusalsRequest): Buffer => ListRefusalsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListRefusalsRequest => ListRefusalsRequest.decode(value),
     responseSerialize: (value: ListRefusalsResponse): Buffer =>
       ListRefusalsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListRefusalsResponse => ListRefusalsResponse.decode(value),
   },
   /**
    * Finds refused calls by their request ID or by an API key, newest first. Clients may choose the ID of a request, so several
@@ -728,9 +957,11 @@ export const RefusalsService = {
     path: "/portico.auth.v1.Refusals/Find" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: FindRefusalsRequest): Buffer => FindRefusalsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): FindRefusalsRequest => FindRefusalsRequest.decode(value),
     responseSerialize: (value: FindRefusalsResponse): Buffer =>
       FindRefusalsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): FindRefusalsResponse => FindRefusalsResponse.decode(value),
   },
   /** Adds the refusals of a gateway. Only gateways may call it. */
   report: {
