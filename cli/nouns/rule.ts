@@ -154,7 +154,7 @@ export const explain = gatewayCommand({
   },
 });
 
-const RESULTS: Readonly<Record<string, string>> = { PASSED: "passed", FAILED: "failed" };
+const RESULTS: Readonly<Record<string, string>> = { PASSED: "passed", FAILED: "failed", NOT_REACHED: "-" };
 
 /** The checks of a call, in order. */
 const CHECK_COLUMNS: readonly Column<ExplainResponse["chain"][number]>[] = [

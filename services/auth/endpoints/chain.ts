@@ -21,7 +21,7 @@ export function chainOf(failed: Check | undefined, details: Details, skipped: re
   return checks.map((name, index) => {
     const isReached = index <= end && (name === failed || !skipped.includes(name));
     const state = !isReached ? LinkState.NOT_REACHED : name === failed ? LinkState.FAILED : LinkState.PASSED;
-    return { name, state, detail: details[name] ?? "" };
+    return { name, state, detail: (isReached && details[name]) || "" };
   });
 }
 
