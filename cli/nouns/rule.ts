@@ -142,6 +142,10 @@ export const explain = gatewayCommand({
     const response = await client.ask("auth/Rules/Explain", { account, key, resource });
     const { decidedBy, matched } = response;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
+    if (output === undefined && key !== undefined) {
+      io.stdout.write("\n");
+      await printList(io, undefined, response.chain, CHECK_COLUMNS);
+    }
     if (output === undefined && matched.length > 0) {
       io.stdout.write("\n");
       await printList(io, undefined, matched, COLUMNS);
@@ -150,11 +154,22 @@ export const explain = gatewayCommand({
   },
 });
 
-function decision({ code, decidedBy, key, limited }: ExplainResponse): string {
+const RESULTS: Readonly<Record<string, string>> = { PASSED: "passed", FAILED: "failed", NOT_REACHED: "-" };
+
+/** The checks of a call, in order. */
+const CHECK_COLUMNS: readonly Column<ExplainResponse["chain"][number]>[] = [
+  ["Check", ({ name }) => name],
+  ["Result", ({ state }) => RESULTS[state] ?? ""],
+  ["Why", ({ detail }) => detail],
+];
+
+function decision({ code, decidedBy, key, limited, chain }: ExplainResponse): string {
   const what = code === 200 ? "Granted" : `Refused with ${code}`;
   if (limited && key !== undefined) {
     return visible(`${what}: API key ${key.name} (${key.prefix}) is limited to ${key.resources.join(", ")}`);
   }
+  const ended = chain.find(({ name, state }) => name === "key" && state === "FAILED");
+  if (ended !== undefined) return visible(`${what}: API key ${ended.detail}`);
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
 }
 

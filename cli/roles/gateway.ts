@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import type { HealthRoutes } from "../../gateway/built-in/health.js";
 import { Pages } from "../../gateway/built-in/pages.js";
+import { Refusals } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
@@ -46,8 +47,9 @@ export const startGateway = processOf(async (opening) => {
   const catalog = closeWithProcess(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
   const usage = closeWithProcess(new Usage(registry));
+  const refusals = closeWithProcess(new Refusals({ ...registry, authorities: () => authorities.all }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, usage, callQueue, enrolment };
+  const parts = { catalog, guard, health, usage, refusals, callQueue, enrolment };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
@@ -76,6 +78,7 @@ interface HttpPortParts {
   readonly guard: OpenGuard;
   readonly health: HealthRoutes;
   readonly usage: Usage;
+  readonly refusals: Refusals;
   readonly callQueue: OpenCallQueue["callQueue"];
   /** The gateway's enrolment token, if the authority is another process. */
   readonly enrolment?: string;
@@ -87,15 +90,16 @@ interface HttpPortParts {
  * other.
  */
 export async function openHttpPort(
-  { catalog, guard, health, usage, callQueue, enrolment }: HttpPortParts,
+  parts: HttpPortParts,
   { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
 ): Promise<HttpPort> {
+  const { catalog, guard, health, callQueue } = parts;
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
   const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
-  const handler = createHandler({ catalog, guard, own, hosts, config, enrolment, log, metrics, usage, callQueue });
+  const handler = createHandler({ ...parts, own, hosts, config, log, metrics });
   checkProxies(config);
   const tls = followHttpCertificates({ config, log, closed });
   // Another gateway may listen on the same port. If this one opened the port before it is ready, it

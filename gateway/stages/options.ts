@@ -1,5 +1,5 @@
 /** The options of the stages: one object for all requests of a port. */
-import type { SigningGuard } from "../../src/call/admission.js";
+import type { Refused, SigningGuard } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
 import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -33,6 +33,22 @@ export interface StageOptions {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly usage?: CallCounter | undefined;
+  readonly refusals?: RefusalLog | undefined;
+}
+
+/** A call that is answered with 401, 403 or 429. */
+export interface RefusedRequest {
+  /** The canonical name, such as `helloworld:Helloworld.Call`. */
+  readonly endpoint: string;
+  readonly refused: Omit<Refused, "reason"> & { readonly reason: Refused["reason"] | "SERVICE" | "OVERLOAD" };
+  readonly status: number;
+  readonly address: string;
+  readonly requestId: string;
+}
+
+/** Remembers refused calls for the authority. */
+export interface RefusalLog {
+  record(request: RefusedRequest): void;
 }
 
 /** Counts calls for the authority. */

@@ -3,15 +3,16 @@
  * and usage.
  */
 import { randomBytes } from "node:crypto";
-import type { Admission } from "../../src/call/admission.js";
+import { type Admission, RefusalError } from "../../src/call/admission.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import type { EndpointTarget, Route } from "../catalog/target.js";
+import { OverloadError } from "../http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http/message.js";
 import { pathOf, printablePath } from "../http/target.js";
 import { type Dialect, type FailedRequest, NO_RESPONSE_METADATA, type ResponseMetadata } from "./dialect.js";
-import type { StageOptions } from "./options.js";
+import type { RefusalLog, StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";
 
 const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
@@ -53,6 +54,8 @@ export class RequestState implements FailedRequest {
    * detail.
    */
   failure: string | undefined;
+  /** The error that refused the request, and its status: 401, 403 or 429. */
+  refusal: { readonly error: unknown; readonly status: number } | undefined;
   /**
    * Whether the request gets a line in the log. A call that is rejected because of overload is only
    * counted, because a flood of such calls must cost little.
@@ -75,12 +78,32 @@ function isProbe({ target }: GatewayRequest, endpoint: Endpoint | undefined, sta
   return (status === 200 || status === 503) && PROBES.has(pathOf(target));
 }
 
+/** Only what the guard or the service decided is recorded, not what the path or the body says. */
+function recordRefusal(
+  { remoteAddress: address }: GatewayRequest,
+  { target, admission, requestId }: RequestState,
+  { error, status }: NonNullable<RequestState["refusal"]>,
+  refusals: RefusalLog,
+): void {
+  const endpoint = target?.endpoint.name;
+  if (endpoint === undefined) return;
+  if (error instanceof RefusalError && error.refused !== undefined) {
+    refusals.record({ endpoint, refused: error.refused, status, address, requestId });
+    return;
+  }
+  if (admission === undefined) return;
+  const { namespace, caller } = admission;
+  const reason = error instanceof OverloadError ? "OVERLOAD" : "SERVICE";
+  const named = { namespace, account: caller?.account ?? "", key: caller?.keyPrefix ?? "", cause: "" };
+  refusals.record({ endpoint, refused: { ...named, reason }, status, address, requestId });
+}
+
 /** Records a request that has ended. Health probes are not recorded. */
 export function record(
   request: GatewayRequest,
   state: RequestState,
   { status, length }: Pick<GatewayResponse, "status" | "length">,
-  { log, metrics, usage }: StageOptions,
+  { log, metrics, usage, refusals }: StageOptions,
   counts?: Pick<StreamEnd, "messages" | "received">,
 ): void {
   const { target, admission, requestId } = state;
@@ -91,6 +114,7 @@ export function record(
     const { namespace, caller } = admission ?? NO_ADMISSION;
     usage?.record(target.endpoint, namespace, request.headers.namespace, status, ms / 1000, caller);
   }
+  if (state.refusal !== undefined && refusals !== undefined) recordRefusal(request, state, state.refusal, refusals);
   if (!state.isLogged) return;
   log.info({
     requestId,

@@ -32,6 +32,7 @@ import { KeyUses, keys } from "./endpoints/keys.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
 import { policy } from "./endpoints/policy.js";
+import { refusals } from "./endpoints/refusals.js";
 import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
@@ -164,6 +165,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       names({ changes }),
       audit({ changes }),
       usage({ changes, window }),
+      refusals({ changes }),
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
       delegation({ journal, leaseMs }),
     ],

@@ -25,6 +25,7 @@ import {
   type Guarded,
   isAdmin,
   namespaceReplaced,
+  type Refused,
   refusal,
   type SignedAssertion,
   type SigningGuard,
@@ -32,12 +33,14 @@ import {
   serviceScope,
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
+import { isToken, tokenPrefix } from "../call/token.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
 import { withinLimits } from "./decide/limits.js";
+import { Access } from "./decide/rules.js";
 import type { AuthorityAccess } from "./follow/authority-access.js";
 import { Policy } from "./follow/policy.js";
 import { OpenStreams } from "./streams/open-streams.js";
@@ -45,6 +48,17 @@ import { OpenStreams } from "./streams/open-streams.js";
 export * from "../call/admission.js";
 
 const EVERY_CALLER = { has: () => true };
+
+/** A refused call, as `#admit` knows it. */
+interface Denied {
+  readonly namespace: string;
+  readonly bearer: KnownCaller | undefined;
+  /** The bearer, unless it has expired. */
+  readonly valid: KnownCaller | undefined;
+  /** The bearer, unless it does not count at the endpoint. */
+  readonly caller: KnownCaller | undefined;
+  readonly decision: AuthorizationResult;
+}
 
 type AssertionCredentials = Credentials & { readonly callerAssertion: string };
 
@@ -156,10 +170,39 @@ export class OpenGuard implements SigningGuard {
         : this.#authorize(endpoint, namespace, caller?.namespaceId, caller);
     if (decision !== "granted") {
       const isForbidden = decision === "unauthorized" && credentials.forbidsKnown === true;
-      throw refusal(isForbidden ? "forbidden" : decision, endpoint, caller);
+      const refused = this.#reasonOf(credentials, endpoint, { namespace, bearer, valid, caller, decision });
+      throw refusal(isForbidden ? "forbidden" : decision, endpoint, caller, refused);
     }
     const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
     return { endpoint, caller, namespace, namespaceId };
+  }
+
+  /** The first check that a refused call did not pass: token, key, limits, rules. */
+  #reasonOf(
+    { token }: Credentials,
+    endpoint: Guarded,
+    { namespace, bearer, valid, caller, decision }: Denied,
+  ): Refused {
+    const named = { namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause: "" };
+    if (token !== undefined && caller === undefined) {
+      if (valid !== undefined) return { ...named, reason: "OTHER_TOKEN" };
+      if (bearer !== undefined) return { ...named, namespace: bearer.namespace, reason: "EXPIRED" };
+      return { ...named, ...this.#endOf(token) };
+    }
+    if (decision === "limited") return { ...named, reason: "LIMIT", cause: caller?.key ?? "" };
+    if (endpoint.callers !== undefined) return { ...named, reason: caller ? "DECLARATION" : "NO_TOKEN" };
+    const { decidedBy } = this.#policy.current.rulesOf(namespace).explain(endpoint.segments, caller?.scopes);
+    if (decidedBy?.access === Access.DENIED) return { ...named, reason: "RULE", cause: decidedBy.id };
+    return { ...named, reason: decidedBy === undefined ? "NO_RULE" : "NO_TOKEN" };
+  }
+
+  /** What became of a token that belongs to no caller. */
+  #endOf(token: string): Pick<Refused, "reason" | "key"> & Partial<Refused> {
+    const key = isToken(token) && token.startsWith("ptk_") ? tokenPrefix(token) : "";
+    const ended = this.#callers.endOf(token);
+    if (ended === undefined) return { reason: "UNKNOWN_TOKEN", key };
+    const { namespace, account, revoked } = ended;
+    return { reason: revoked ? "REVOKED" : "EXPIRED", key, namespace, account };
   }
 
   onChange(listener: () => void): void {

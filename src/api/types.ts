@@ -69,7 +69,20 @@ export interface ExplainResponse {
   readonly key?: Key;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   readonly limited: boolean;
+  /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
+  readonly chain: readonly Link[];
 }
+
+/** One check of a call. */
+export interface Link {
+  /** `token`, `key`, `limits`, `rules`, or `service` where the service itself refused the call. */
+  readonly name: string;
+  readonly state: LinkState;
+  /** In words, such as `expired 2026-11-24 02:58 UTC`. */
+  readonly detail: string;
+}
+
+export type LinkState = "LINK_STATE_UNSPECIFIED" | "PASSED" | "FAILED" | "NOT_REACHED";
 
 export interface PreviewResponse {
   /** Empty when no answer changes. */
@@ -216,6 +229,70 @@ export interface CreateNamespaceResponse {
   readonly adminPassword: string;
 }
 
+export interface ListRefusalsResponse {
+  /** The length of a period: a sixtieth of the span. */
+  readonly period: Duration;
+  /** At most 200. */
+  readonly groups: readonly RefusalGroup[];
+  /** How many more groups there are. */
+  readonly moreGroups: number;
+  /** When the authority that answers was started. Refusals before then may be missing. */
+  readonly since: Timestamp;
+}
+
+/** Such as `60s`. */
+type Duration = string;
+
+export interface RefusalGroup {
+  readonly refused: Refused;
+  readonly count: string;
+  /** The number in each period, oldest first. */
+  readonly byPeriod: readonly string[];
+  readonly last: Timestamp;
+  /** The checks of a call, in order, up to the one that failed. */
+  readonly chain: readonly Link[];
+}
+
+/** What the refusals of a group have in common. */
+export interface Refused {
+  /** Such as `helloworld:Helloworld.Call`; empty for the sum of refusals that are too many to be told apart. */
+  readonly endpoint: string;
+  /** Empty for a call without a valid token. */
+  readonly account: string;
+  /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
+  readonly key: string;
+  readonly reason: Reason;
+  /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
+  readonly cause: string;
+  /** The HTTP status: 401, 403 or 429. */
+  readonly code: number;
+}
+
+/** The first check that a call did not pass. */
+export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD";
+
+export interface FindRefusalsResponse {
+  /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
+  readonly refusals: readonly Refusal[];
+}
+
+export interface Refusal {
+  readonly refused: Refused;
+  readonly call: RefusedCall;
+  /** The checks of the call, in order, up to the one that failed. */
+  readonly chain: readonly Link[];
+}
+
+/** One refused call. */
+export interface RefusedCall {
+  readonly time: Timestamp;
+  /** The client's address. */
+  readonly address: string;
+  readonly requestId: string;
+  /** The first characters of the API key that was sent, where it is unknown. */
+  readonly key: string;
+}
+
 export interface ListUsageResponse {
   /**
    * The length of a period: a minute for a span of up to three hours that began at most three hours ago, an hour for a span of up
@@ -231,9 +308,6 @@ export interface ListUsageResponse {
   /** Most calls first. None where the request names a service. */
   readonly keys: readonly KeyUsage[];
 }
-
-/** Such as `60s`. */
-type Duration = string;
 
 export interface UsagePeriod {
   readonly start: Timestamp;
@@ -555,7 +629,8 @@ export interface ExplainRequest {
   readonly resource?: string;
   /**
    * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
-   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes. A key that ended a
+   * short time ago is known by its prefix.
    * Empty means a login of the account.
    */
   readonly key?: string;
@@ -681,6 +756,26 @@ export interface DeleteNamespaceRequest {
   readonly name?: string;
 }
 
+export interface ListRefusalsRequest {
+  /** How long back, from a minute up to a day; absent means an hour. */
+  readonly span?: Duration;
+  /** Only refusals of this account; empty for all. */
+  readonly account?: string;
+  /** Only refusals of the API key of this prefix, such as `ptk_4fGh81`; empty for all. */
+  readonly key?: string;
+  /** Only refusals at this service, such as `helloworld`; empty for all. */
+  readonly service?: string;
+  /** Only refusals at this endpoint of the service, such as `Helloworld.Call`; empty for all. */
+  readonly endpoint?: string;
+}
+
+export interface FindRefusalsRequest {
+  /** The ID of a request, as in the header X-Request-Id of its answer. */
+  readonly requestId?: string;
+  /** Instead of a request ID: the prefix of an API key, such as `ptk_4fGh81`. */
+  readonly key?: string;
+}
+
 export interface ListUsageRequest {
   /** How long, from a minute up to 30 days; absent means an hour. */
   readonly span?: Duration;
@@ -800,6 +895,16 @@ export interface Endpoints {
   "auth/Namespaces/Create": { readonly request: CreateNamespaceRequest; readonly response: CreateNamespaceResponse };
   /** Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted. */
   "auth/Namespaces/Delete": { readonly request: DeleteNamespaceRequest; readonly response: Empty };
+  /**
+   * Lists the refusals by caller, endpoint and reason, most first. Those of the last seconds may be missing. A caller that is no
+   * administrator gets those of its own account and keys.
+   */
+  "auth/Refusals/List": { readonly request: ListRefusalsRequest; readonly response: ListRefusalsResponse };
+  /**
+   * Finds refused calls by their request ID or by an API key, newest first. Clients may choose the ID of a request, so several
+   * calls may have it. A caller that is no administrator finds those of its own account and keys.
+   */
+  "auth/Refusals/Find": { readonly request: FindRefusalsRequest; readonly response: FindRefusalsResponse };
   /**
    * Returns the calls by period, endpoint, account and API key. Calls of the last seconds may be missing. A caller that is no
    * administrator must name its own account, and gets the calls of that account and its keys.

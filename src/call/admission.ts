@@ -164,6 +164,40 @@ export type Decision = "granted" | "unauthorized" | "forbidden";
 export type AuthorizationResult = Decision | "limited";
 
 /**
+ * Why a guard refused a call with a token or without one: the first check that failed. The reasons
+ * are explained at `Reason` in refusals.proto.
+ */
+export interface Refused {
+  readonly reason:
+    | "NO_TOKEN"
+    | "UNKNOWN_TOKEN"
+    | "EXPIRED"
+    | "REVOKED"
+    | "OTHER_TOKEN"
+    | "LIMIT"
+    | "NO_RULE"
+    | "RULE"
+    | "DECLARATION";
+  readonly namespace: string;
+  /** Empty without a token that is or was valid. */
+  readonly account: string;
+  /** The prefix of the API key, also of one that has ended or is unknown; empty for none. */
+  readonly key: string;
+  /** The ID of the rule, or the name of the limited key; empty for other reasons. */
+  readonly cause: string;
+}
+
+/** The error for a refused call. `refused` is not part of any response. */
+export class RefusalError extends StatusError {
+  readonly refused: Refused | undefined;
+
+  constructor(code: Code, message: string, refused: Refused | undefined) {
+    super(code, message);
+    this.refused = refused;
+  }
+}
+
+/**
  * The error for a refused call: UNAUTHENTICATED or PERMISSION_DENIED, with the endpoint and the
  * caller.
  */
@@ -171,14 +205,16 @@ export function refusal(
   decision: Exclude<AuthorizationResult, "granted">,
   endpoint: Guarded,
   caller: Caller | undefined,
+  refused?: Refused,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
-    return withoutStack(() => new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`));
+    const message = `Unauthorized call made to ${endpoint.name}`;
+    return withoutStack(() => new RefusalError(Code.UNAUTHENTICATED, message, refused));
   }
   const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
   const why = decision === "limited" ? `: ${limitsInWords(caller)}` : "";
   return withoutStack(
-    () => new StatusError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}${why}`),
+    () => new RefusalError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}${why}`, refused),
   );
 }
 

@@ -56,6 +56,12 @@ export class BoundedMap<K, V> {
     this.#bytes += bytes;
   }
 
+  /** All values, in no order; reading them does not count as use. */
+  *values(): Generator<V> {
+    yield* this.#younger.values();
+    yield* this.#older.values();
+  }
+
   delete(key: K): void {
     this.#younger.delete(key);
     this.#older.delete(key);

@@ -18,6 +18,7 @@ import {
 } from "../../gateway/http/message.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
+import type { RefusalLog } from "../../gateway/stages/options.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
@@ -89,6 +90,8 @@ export interface DeployOptions {
   readonly external?: readonly ExternalService[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
+  /** Remembers refused calls. */
+  readonly refusals?: RefusalLog;
   /** An option of the port. */
   readonly maxThrottleMs?: number;
   readonly budget?: MemoryBudget;
@@ -214,6 +217,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
   const handler = createHandler({
     catalog,
+    refusals: options.refusals,
     guard: {
       ...lateGuard,
       admit(credentials, endpoint) {

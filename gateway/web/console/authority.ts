@@ -33,6 +33,10 @@ export const list = {
   enrolments: (signal?: AbortSignal) => call("auth/Enrolments/List", {}, signal),
   audit: (request: Request<"auth/Audit/List">, signal?: AbortSignal) => call("auth/Audit/List", request, signal),
   usage: (request: Request<"auth/Usage/List">, signal?: AbortSignal) => call("auth/Usage/List", request, signal),
+  refusals: (request: Request<"auth/Refusals/List">, signal?: AbortSignal) =>
+    call("auth/Refusals/List", request, signal),
+  foundRefusals: (request: Request<"auth/Refusals/Find">, signal?: AbortSignal) =>
+    call("auth/Refusals/Find", request, signal),
 };
 
 /** Every resource of a registered service about which rules decide. */

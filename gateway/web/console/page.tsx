@@ -15,6 +15,7 @@ import { KeysPage } from "./keys.js";
 import { NamespacesPage } from "./namespaces.js";
 import { OverviewPage } from "./overview.js";
 import type { ConsoleProps } from "./page-frame.js";
+import { RefusalsPage } from "./refusals.js";
 import { RulesPage } from "./rules.js";
 import { ServicesPage } from "./services.js";
 import { UsagePage } from "./usage.js";
@@ -40,6 +41,7 @@ const PAGES: readonly Page[] = [
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
   { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },
   { segment: "usage", title: "Usage", page: UsagePage, isFor: isAdmin },
+  { segment: "refusals", title: "Refusals", page: RefusalsPage, isFor: everyone },
   { segment: "audit", title: "Audit trail", page: AuditPage, isFor: isAdmin },
 ];
 

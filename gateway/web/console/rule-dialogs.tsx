@@ -19,8 +19,9 @@ interface Draft extends Omit<Rule, "priority"> {
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0" };
 
-export function CreateRuleDialog(props: DialogProps) {
-  const [draft, setDraft] = useState(EMPTY);
+/** @param props.initial what the fields hold at first */
+export function CreateRuleDialog({ initial, ...props }: DialogProps & { readonly initial?: Partial<Rule> }) {
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, ...initial, priority: String(initial?.priority ?? 0) });
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const effects = useLoad((signal) => previewWhenIdle(rule, signal), [draft]);

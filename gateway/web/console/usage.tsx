@@ -207,14 +207,19 @@ const COLUMNS: readonly Column<Row>[] = [
   ...CALL_COLUMNS,
   {
     title: "Open",
-    cell: ({ opens, query }) => (
+    cell: ({ opens, query, calls }) => (
       <span class="row-links">
         {query && <a href={`${ADDRESS}?${query}`}>Chart</a>}
         {opens && <a href={opens[0]}>{opens[1]}</a>}
+        {query && isRefused(calls) && <a href={`/console/refusals?${query}`}>Refusals</a>}
       </span>
     ),
   },
 ];
+
+function isRefused({ unauthorized, forbidden, tooManyRequests }: Calls): boolean {
+  return Number(unauthorized) + Number(forbidden) + Number(tooManyRequests) > 0;
+}
 
 function rowsOf({ endpoints, accounts, keys }: ListUsageResponse, by: string): Row[] {
   const others = "All others, each with few calls";

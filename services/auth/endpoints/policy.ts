@@ -389,7 +389,8 @@ async function batchResolve(journal: Journal, { sha256 }: BatchResolveRequest): 
   const results: BatchResolveResponse["results"] = [];
   let bytes = 0;
   for (const hash of sha256) {
-    const result = { caller: state.callerOf(hash, now) };
+    const caller = state.callerOf(hash, now);
+    const result = { caller, ended: caller === undefined ? state.endedKey(hash, now) : undefined };
     bytes += BatchResolveResponse_Result.encode(result).finish().length;
     // The guard requests the rest again.
     if (bytes > MAX_BATCH_BYTES && results.length > 0) break;

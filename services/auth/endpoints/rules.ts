@@ -18,6 +18,7 @@ import {
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { NamespaceState, State } from "../log/state/state.js";
+import { chainOfDecision, chainOfEnded } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
@@ -73,11 +74,27 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
     throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
-  const { key, caller } = await callerOf(changes, request, namespace);
+  const ended = endedKey(changes, request, namespace);
+  if (ended !== undefined) return ended;
+  const { key, account, caller } = await callerOf(changes, request, namespace);
   const compiled = RuleSet.compile(rulesOf(changes.state, namespace).values());
   const { decision: byRules, decidedBy, matched } = compiled.explain(resource, caller?.scopes);
   const decision = withinLimits(byRules, resource, caller);
-  return { code: codeOf(decision), decidedBy, matched, key: key && shown(key), limited: decision === "limited" };
+  const limited = decision === "limited";
+  const code = codeOf(decision);
+  const chain = chainOfDecision({ account, key, limited, code, decidedBy });
+  return { code, decidedBy, matched, key: key && shown(key), limited, chain };
+}
+
+/** The explanation of a call with a key that has ended; undefined where the request names none. */
+function endedKey(
+  { state, now }: Changes,
+  { account, key: prefix }: ExplainRequest,
+  namespace: string,
+): ExplainResponse | undefined {
+  const key = prefix === "" ? undefined : state.endedKeyWithPrefix(namespace, prefix, now);
+  if (key === undefined || (account !== "" && key.account !== account)) return undefined;
+  return { code: 401, decidedBy: undefined, matched: [], key: undefined, limited: false, chain: chainOfEnded(key) };
 }
 
 /**
@@ -88,15 +105,15 @@ async function callerOf(
   changes: Changes,
   { account: name, key: named }: ExplainRequest,
   namespace: string,
-): Promise<{ key?: StoredKey; caller: Pick<Caller, "scopes" | "resources"> | undefined }> {
+): Promise<{ key?: StoredKey; account: string; caller: Pick<Caller, "scopes" | "resources"> | undefined }> {
   const account = changes.state.account(namespace, name);
   if (name !== "" && account === undefined) throw notFound(`no account with the name ${name}`);
-  if (named === "") return { caller: account && { scopes: account.scopes, resources: [] } };
+  if (named === "") return { account: name, caller: account && { scopes: account.scopes, resources: [] } };
   const key = await findByPrefixOrName(changes, { namespace, account: name }, named);
   // The same caller that the guard gets for the key.
   const caller = changes.state.callerOf(key.sha256, changes.now);
   if (caller === undefined) throw notFound(`the key ${key.prefix} was revoked or has expired`);
-  return { key, caller };
+  return { key, account: key.account, caller };
 }
 
 async function preview(

@@ -10,6 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { authorityUnreachable } from "../../call/admission.js";
 import { hashToken, isToken, tokenPrefix } from "../../call/token.js";
 import { Code, StatusError } from "../../errors.js";
+import type { EndedKey } from "../../gen/portico/auth/v1/policy.js";
 import { BoundedMap } from "../../memory/bounded-map.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
 import { CallerChanges, type ChangedCallers } from "./caller-changes.js";
@@ -52,14 +53,19 @@ const UNKNOWN_TIME = 10_000;
 /** The result for a token that belongs to no caller. */
 export const UNKNOWN_TOKEN = Symbol("unknown token");
 
+interface UnknownToken {
+  /** Until when it counts as unknown, in milliseconds of `performance.now()`. */
+  readonly until: number;
+  readonly ended: EndedKey | undefined;
+}
+
 /** The callers of tokens that one guard has looked up. */
 export class CallerCache {
   readonly #authority: AuthorityAccess;
   readonly #asking: Lookups;
   readonly #changes = new CallerChanges();
   readonly #known = new CallerTable(LIMITS);
-  /** Until when a token counts as unknown, in milliseconds of `performance.now()`. */
-  readonly #unknown = new BoundedMap<string, number>(MAX_UNKNOWN);
+  readonly #unknown = new BoundedMap<string, UnknownToken>(MAX_UNKNOWN);
   readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
   #used: KnownCaller[] = [];
 
@@ -84,8 +90,13 @@ export class CallerCache {
       this.#known.delete(token);
     }
     if (!isBearer(token)) return UNKNOWN_TOKEN;
-    const until = this.#unknown.get(token);
-    return until !== undefined && performance.now() < until ? UNKNOWN_TOKEN : undefined;
+    const unknown = this.#unknown.get(token);
+    return unknown !== undefined && performance.now() < unknown.until ? UNKNOWN_TOKEN : undefined;
+  }
+
+  /** What a token was that belongs to no caller, as far as the authority remembers. */
+  endOf(token: string): EndedKey | undefined {
+    return this.#unknown.get(token)?.ended;
   }
 
   /**
@@ -118,8 +129,8 @@ export class CallerCache {
   }
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
-    const caller = await this.ask(hashToken(token), performance.now() + LOOKUP_TIME);
-    if (caller === undefined) this.#unknown.set(copyOf(token), performance.now() + UNKNOWN_TIME);
+    const { caller, ended } = await this.#ask(hashToken(token), performance.now() + LOOKUP_TIME);
+    if (caller === undefined) this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, ended });
     else {
       if (caller.reportUse) caller.keyPrefix = tokenPrefix(token);
       if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
@@ -134,12 +145,17 @@ export class CallerCache {
    * @throws {StatusError} UNAVAILABLE if there is no such response in time
    */
   async ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<KnownCaller | undefined> {
+    return (await this.#ask(sha256, deadlineMonotonicMs)).caller;
+  }
+
+  async #ask(sha256: Buffer, deadlineMonotonicMs: number) {
     const { log } = this.#authority;
     try {
       for (;;) {
         const response = await this.#resolve(sha256, deadlineMonotonicMs);
         if (response !== undefined && response.revision >= this.changedAt) {
-          return response.caller && new KnownCaller(sha256, response.caller, this.#changes.version);
+          const { caller, ended } = response;
+          return { caller: caller && new KnownCaller(sha256, caller, this.#changes.version), ended };
         }
         await pause(response === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }

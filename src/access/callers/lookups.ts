@@ -4,7 +4,7 @@
  * are collected for the next message.
  */
 import { Code, StatusError } from "../../errors.js";
-import { type Caller, PolicyService } from "../../gen/portico/auth/v1/policy.js";
+import { type Caller, type EndedKey, PolicyService } from "../../gen/portico/auth/v1/policy.js";
 import { type CallOptions, repeated } from "../../rpc/client.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
 
@@ -22,6 +22,8 @@ export interface Resolved {
   readonly revision: bigint;
   /** Undefined for a token that belongs to no caller. */
   readonly caller: Caller | undefined;
+  /** What such a token was, where the authority remembers it. */
+  readonly ended?: EndedKey | undefined;
 }
 
 interface Lookup {
@@ -82,7 +84,7 @@ export class Lookups {
     const options: CallOptions = { metadata, admission, deadlineMonotonicMs };
     const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, options);
     if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
-    for (const [index, { caller }] of results.entries()) batch[index]?.resolve({ revision, caller });
+    for (const [index, result] of results.entries()) batch[index]?.resolve({ revision, ...result });
     this.#waiting.unshift(...batch.slice(results.length));
   }
 }

@@ -199,7 +199,8 @@ export interface ExplainRequest {
   readonly resource?: string | undefined;
   /**
    * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
-   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes. A key that ended a
+   * short time ago is known by its prefix.
    * Empty means a login of the account.
    */
   readonly key?: string | undefined;
@@ -216,6 +217,20 @@ export interface ExplainResponse {
   readonly key?: Key;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   readonly limited: boolean;
+  /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
+  readonly chain: readonly Link[];
+}
+
+export interface FindRefusalsRequest {
+  /** The ID of a request, as in the header X-Request-Id of its answer. */
+  readonly requestId?: string | undefined;
+  /** Instead of a request ID: the prefix of an API key, such as `ptk_4fGh81`. */
+  readonly key?: string | undefined;
+}
+
+export interface FindRefusalsResponse {
+  /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
+  readonly refusals: readonly Refusal[];
 }
 
 export interface Key {
@@ -237,6 +252,15 @@ export interface KeyUsage {
   /** The account of the key. */
   readonly account: string;
   readonly calls?: Calls;
+}
+
+/** One check of a call. */
+export interface Link {
+  /** `token`, `key`, `limits`, `rules`, or `service` where the service itself refused the call. */
+  readonly name: string;
+  readonly state: LinkState;
+  /** In words, such as `expired 2026-11-24 02:58 UTC`. */
+  readonly detail: string;
 }
 
 export interface ListAccountsRequest {
@@ -307,6 +331,30 @@ export type ListNamespacesRequest = Readonly<Record<string, never>>;
 
 export interface ListNamespacesResponse {
   readonly namespaces: readonly Namespace[];
+}
+
+export interface ListRefusalsRequest {
+  /** How long back, from a minute up to a day; absent means an hour. */
+  readonly span?: Duration | undefined;
+  /** Only refusals of this account; empty for all. */
+  readonly account?: string | undefined;
+  /** Only refusals of the API key of this prefix, such as `ptk_4fGh81`; empty for all. */
+  readonly key?: string | undefined;
+  /** Only refusals at this service, such as `helloworld`; empty for all. */
+  readonly service?: string | undefined;
+  /** Only refusals at this endpoint of the service, such as `Helloworld.Call`; empty for all. */
+  readonly endpoint?: string | undefined;
+}
+
+export interface ListRefusalsResponse {
+  /** The length of a period: a sixtieth of the span. */
+  readonly period?: Duration;
+  /** At most 200. */
+  readonly groups: readonly RefusalGroup[];
+  /** How many more groups there are. */
+  readonly moreGroups: number;
+  /** When the authority that answers was started. Refusals before then may be missing. */
+  readonly since?: Timestamp;
 }
 
 export interface ListRulesRequest {
@@ -398,6 +446,48 @@ export interface PreviewResponse {
 export interface RefreshRequest {
   /** A refresh token, `ptr_…`. */
   readonly refreshToken?: string | undefined;
+}
+
+export interface Refusal {
+  readonly refused?: Refused;
+  readonly call?: RefusedCall;
+  /** The checks of the call, in order, up to the one that failed. */
+  readonly chain: readonly Link[];
+}
+
+export interface RefusalGroup {
+  readonly refused?: Refused;
+  readonly count: Int64;
+  /** The number in each period, oldest first. */
+  readonly byPeriod: readonly Int64[];
+  readonly last?: Timestamp;
+  /** The checks of a call, in order, up to the one that failed. */
+  readonly chain: readonly Link[];
+}
+
+/** What the refusals of a group have in common. */
+export interface Refused {
+  /** Such as `helloworld:Helloworld.Call`; empty for the sum of refusals that are too many to be told apart. */
+  readonly endpoint: string;
+  /** Empty for a call without a valid token. */
+  readonly account: string;
+  /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
+  readonly key: string;
+  readonly reason: Reason;
+  /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
+  readonly cause: string;
+  /** The HTTP status: 401, 403 or 429. */
+  readonly code: number;
+}
+
+/** One refused call. */
+export interface RefusedCall {
+  readonly time?: Timestamp;
+  /** The client's address. */
+  readonly address: string;
+  readonly requestId: string;
+  /** The first characters of the API key that was sent, where it is unknown. */
+  readonly key: string;
 }
 
 export interface ReleaseNamesRequest {
@@ -518,6 +608,31 @@ export interface WhoAmIResponse {
 
 /** A value that this contract does not name is a number. */
 export type Access = "ACCESS_UNSPECIFIED" | "GRANTED" | "DENIED" | number;
+
+/**
+ * - `NOT_REACHED`: A check before it failed, or it does not apply to the call.
+ *
+ * A value that this contract does not name is a number.
+ */
+export type LinkState = "LINK_STATE_UNSPECIFIED" | "PASSED" | "FAILED" | "NOT_REACHED" | number;
+
+/**
+ * The first check that a call did not pass.
+ *
+ * - `NO_TOKEN`: The call has no token, and the endpoint or the path needs one.
+ * - `UNKNOWN_TOKEN`: The token is mistyped, was never issued, or ended long ago.
+ * - `REVOKED`: The key was revoked, or its account was deleted.
+ * - `OTHER_TOKEN`: The token is of another namespace, or is not for calls.
+ * - `LIMIT`: The rules grant the call, but the API key is limited to other resources.
+ * - `NO_RULE`: No rule matches the caller and the endpoint.
+ * - `RULE`: A rule denies the call.
+ * - `DECLARATION`: The endpoint itself declares who may call it, such as administrators.
+ * - `SERVICE`: The call was admitted, and the service refused it.
+ * - `OVERLOAD`: The service is overloaded, so the gateway did not send the call.
+ *
+ * A value that this contract does not name is a number.
+ */
+export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | number;
 
 /** Signs accounts in and out. */
 export interface Auth {
@@ -684,6 +799,26 @@ export interface Auth {
      */
     delete(request?: DeleteNamespaceRequest, options?: CallOptions): Promise<DeleteNamespaceResponse>;
   };
+  /**
+   * Tells why calls over HTTP were refused with 401, 403 or 429, in the caller's namespace. Each gateway remembers the last 10,000
+   * refusals until it restarts, without arguments and without tokens.
+   */
+  readonly refusals: {
+    /**
+     * Lists the refusals by caller, endpoint and reason, most first. Those of the last seconds may be missing. A caller that is no
+     * administrator gets those of its own account and keys.
+     *
+     * Any logged-in caller may call it.
+     */
+    list(request?: ListRefusalsRequest, options?: CallOptions): Promise<ListRefusalsResponse>;
+    /**
+     * Finds refused calls by their request ID or by an API key, newest first. Clients may choose the ID of a request, so several
+     * calls may have it. A caller that is no administrator finds those of its own account and keys.
+     *
+     * Any logged-in caller may call it.
+     */
+    find(request?: FindRefusalsRequest, options?: CallOptions): Promise<FindRefusalsResponse>;
+  };
   /** Decides who may call what, in the caller's namespace. */
   readonly rules: {
     /**
@@ -763,6 +898,10 @@ export const authEndpoints: EndpointTable = {
     list: { path: "/auth/Namespaces/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Namespaces/Create", shape: "unary" },
     delete: { path: "/auth/Namespaces/Delete", shape: "unary" },
+  },
+  refusals: {
+    list: { path: "/auth/Refusals/List", shape: "unary", idempotent: true },
+    find: { path: "/auth/Refusals/Find", shape: "unary", idempotent: true },
   },
   rules: {
     list: { path: "/auth/Rules/List", shape: "unary", idempotent: true },

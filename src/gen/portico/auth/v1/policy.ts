@@ -178,7 +178,20 @@ export interface BatchResolveResponse {
 
 export interface BatchResolveResponse_Result {
   /** Absent when the token is unknown, expired or revoked. */
-  caller: Caller | undefined;
+  caller:
+    | Caller
+    | undefined;
+  /** Where the caller is absent: what the token was, as far as the authority remembers. */
+  ended?: EndedKey | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An API key that is no longer valid. */
+export interface EndedKey {
+  namespace: string;
+  account: string;
+  /** Whether it was revoked, or its account deleted, before it expired. */
+  revoked: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1282,13 +1295,16 @@ export const BatchResolveResponse = {
 };
 
 function createBaseBatchResolveResponse_Result(): BatchResolveResponse_Result {
-  return { caller: undefined, _unknownFields: undefined };
+  return { caller: undefined, ended: undefined, _unknownFields: undefined };
 }
 
 export const BatchResolveResponse_Result = {
   encode(message: BatchResolveResponse_Result, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.caller !== undefined) {
       Caller.encode(message.caller, writer.uint32(10).fork()).join();
+    }
+    if (message.ended !== undefined) {
+      EndedKey.encode(message.ended, writer.uint32(18).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1307,6 +1323,75 @@ export const BatchResolveResponse_Result = {
           }
 
           message.caller = Caller.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.ended = EndedKey.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseEndedKey(): EndedKey {
+  return { namespace: "", account: "", revoked: false, _unknownFields: undefined };
+}
+
+export const EndedKey = {
+  encode(message: EndedKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.revoked !== false) {
+      writer.uint32(24).bool(message.revoked);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndedKey {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEndedKey();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.revoked = reader.bool();
           continue;
         }
       }

@@ -17,6 +17,15 @@ export enum Access {
   UNRECOGNIZED = -1,
 }
 
+export enum LinkState {
+  LINK_STATE_UNSPECIFIED = 0,
+  PASSED = 1,
+  FAILED = 2,
+  /** NOT_REACHED - A check before it failed, or it does not apply to the call. */
+  NOT_REACHED = 3,
+  UNRECOGNIZED = -1,
+}
+
 export interface Rule {
   /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `onlyloggedin`. */
   id: string;
@@ -73,7 +82,8 @@ export interface ExplainRequest {
   resource: string;
   /**
    * The API key to decide for: its prefix, such as `ptk_4fGh81`, or its name. With `account`, a key of that
-   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes.
+   * account. A name that several keys have is refused with INVALID_ARGUMENT, which names their prefixes. A key that ended a
+   * short time ago is known by its prefix.
    * Empty means a login of the account.
    */
   key: string;
@@ -95,6 +105,18 @@ export interface ExplainResponse {
     | undefined;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   limited: boolean;
+  /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
+  chain: Link[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** One check of a call. */
+export interface Link {
+  /** `token`, `key`, `limits`, `rules`, or `service` where the service itself refused the call. */
+  name: string;
+  state: LinkState;
+  /** In words, such as `expired 2026-11-24 02:58 UTC`. */
+  detail: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -502,7 +524,7 @@ export const ExplainRequest = {
 };
 
 function createBaseExplainResponse(): ExplainResponse {
-  return { code: 0, decidedBy: undefined, matched: [], key: undefined, limited: false, _unknownFields: undefined };
+  return { code: 0, decidedBy: undefined, matched: [], key: undefined, limited: false, chain: [], _unknownFields: undefined };
 }
 
 export const ExplainResponse = {
@@ -521,6 +543,9 @@ export const ExplainResponse = {
     }
     if (message.limited !== false) {
       writer.uint32(40).bool(message.limited);
+    }
+    for (const v of message.chain) {
+      Link.encode(v!, writer.uint32(50).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -571,6 +596,75 @@ export const ExplainResponse = {
           }
 
           message.limited = reader.bool();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.chain.push(Link.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseLink(): Link {
+  return { name: "", state: 0, detail: "", _unknownFields: undefined };
+}
+
+export const Link = {
+  encode(message: Link, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.state !== 0) {
+      writer.uint32(16).int32(message.state);
+    }
+    if (message.detail !== "") {
+      writer.uint32(26).string(message.detail);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Link {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLink();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.state = reader.int32() as any;
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.detail = reader.string();
           continue;
         }
       }

@@ -1,0 +1,105 @@
+/**
+ * The checks of a call in words, in order: token, key, limits, rules, and the service. The first
+ * that fails decides.
+ */
+import type { Key } from "../../../src/gen/portico/auth/v1/keys.js";
+import { Reason, type Refused } from "../../../src/gen/portico/auth/v1/refusals.js";
+import { type Link, LinkState, type Rule } from "../../../src/gen/portico/auth/v1/rules.js";
+import { timestampMs } from "../../../src/time.js";
+import type { FormerKey } from "../log/state/state.js";
+
+const CHECKS = ["token", "key", "limits", "rules", "service"] as const;
+type Check = (typeof CHECKS)[number];
+type Details = { [check in Check]?: string | undefined };
+/** The checks of API keys alone. */
+const KEY_CHECKS: readonly Check[] = ["key", "limits"];
+
+/** The checks with their details; those after `failed` are not reached. */
+export function chainOf(failed: Check | undefined, details: Details, skipped: readonly Check[]): Link[] {
+  const end = failed === undefined ? CHECKS.length : CHECKS.indexOf(failed);
+  const checks = failed === "service" ? CHECKS : CHECKS.slice(0, -1);
+  return checks.map((name, index) => {
+    const isReached = index <= end && (name === failed || !skipped.includes(name));
+    const state = !isReached ? LinkState.NOT_REACHED : name === failed ? LinkState.FAILED : LinkState.PASSED;
+    return { name, state, detail: (isReached && details[name]) || "" };
+  });
+}
+
+interface Decided {
+  /** Empty for a call without a token. */
+  readonly account: string;
+  readonly key: Pick<Key, "prefix" | "name" | "resources"> | undefined;
+  readonly limited: boolean;
+  readonly code: number;
+  readonly decidedBy: Rule | undefined;
+}
+
+/** The checks of a call as the present rules decide it. */
+export function chainOfDecision({ account, key, limited, code, decidedBy }: Decided): Link[] {
+  const failed = limited ? "limits" : code === 200 ? undefined : "rules";
+  const skipped: Check[] = [...(key === undefined ? KEY_CHECKS : []), ...(account === "" ? (["token"] as const) : [])];
+  const limits = key?.resources.length === 0 ? "none" : (key?.resources.join(", ") ?? "");
+  const rules = decidedBy === undefined ? "no rule matches" : `rule ${decidedBy.id}`;
+  return chainOf(
+    failed,
+    {
+      token: account === "" ? "none" : `of ${account}`,
+      key: key && `${key.prefix} (${key.name}) is valid`,
+      limits: limited ? `limit: the key ${key?.name} may call only ${limits}` : limits,
+      rules,
+    },
+    skipped,
+  );
+}
+
+/** The checks of a call with an API key that has ended. */
+export function chainOfEnded({ prefix, name, account, expires, revoked }: FormerKey): Link[] {
+  const end = new Date(timestampMs(expires)).toISOString().slice(0, 16).replace("T", " ");
+  const how = revoked ? "was revoked, or its account deleted" : `expired ${end} UTC`;
+  return chainOf("key", { token: `of ${account}`, key: `${prefix} (${name}) ${how}` }, []);
+}
+
+/** The checks of a refused call. */
+export function chainOfRefusal(refused: Refused): Link[] {
+  const { account, key, cause, code } = refused;
+  const [failed, detail] = failureOf(refused);
+  const skipped: Check[] = key === "" && failed !== "key" ? [...KEY_CHECKS] : [];
+  if (account === "" && failed !== "token" && failed !== "key") skipped.push("token");
+  const named: Details = {
+    token: account === "" && failed !== "token" ? "none was sent" : account === "" ? "" : `of ${account}`,
+    key,
+  };
+  if (failed === "limits" && cause !== "") named.key = `${key} (${cause})`;
+  if (failed === "service" || failed === undefined) named.service = `answered ${code}`;
+  return chainOf(failed, { ...named, ...(failed !== undefined && { [failed]: detail }) }, skipped);
+}
+
+/** The check that failed, and why. */
+function failureOf({ account, key, reason, cause, code }: Refused): readonly [Check | undefined, string] {
+  switch (reason) {
+    case Reason.NO_TOKEN:
+      return ["token", "none was sent, and this call needs one"];
+    case Reason.UNKNOWN_TOKEN:
+      return ["token", "unknown: mistyped, never issued here, or ended long ago"];
+    case Reason.EXPIRED:
+      return key === "" ? ["token", "expired"] : ["key", "expired"];
+    case Reason.REVOKED:
+      return ["key", "revoked, or its account was deleted"];
+    case Reason.OTHER_TOKEN:
+      return ["token", "valid, but of another namespace or not for calls"];
+    case Reason.LIMIT:
+      return ["limits", `limit: the key ${cause || key} may not call this endpoint, the rules would let it`];
+    case Reason.NO_RULE:
+      return ["rules", account === "" ? "no rule lets calls without a token in" : `no rule lets ${account} in`];
+    case Reason.RULE:
+      return ["rules", `rule ${cause} denies it`];
+    case Reason.DECLARATION:
+      return ["rules", "the endpoint itself declares who may call it, and it is not this account"];
+    case Reason.SERVICE:
+      return ["service", `the call was let in, and the service itself answered ${code}`];
+    case Reason.OVERLOAD:
+      return ["service", "overloaded, so the call was not sent to it"];
+    default:
+      return [undefined, ""];
+  }
+}

@@ -1,0 +1,78 @@
+// Why a call over a socket is refused, as the gateway records it.
+import t from "tap";
+import type { RefusedRequest } from "../../../gateway/stages/options.js";
+import { createToken } from "../../../src/call/token.js";
+import { temporaryFolder } from "../../support/temporary.js";
+import { ADMIN_PASSWORD, deploy } from "../deployment.js";
+
+const recorded: RefusedRequest[] = [];
+const { gateway, close } = await deploy(temporaryFolder(t), { refusals: { record: (one) => recorded.push(one) } });
+t.teardown(close);
+const { port } = gateway.address as { port: number };
+
+async function post(path: string, body: unknown, token?: string, headers: Record<string, string> = {}) {
+  const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", ...authorization, ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: response.status, body: await response.json(), requestId: response.headers.get("x-request-id") };
+}
+
+const login = async (account: string) =>
+  (await post("/auth/Auth/Login", { account, password: ADMIN_PASSWORD })).body.accessToken as string;
+const admin = await login("admin");
+await post("/v1/auth/Accounts/Create", { name: "bob", password: ADMIN_PASSWORD, scopes: ["staff"] }, admin);
+const bob = await login("bob");
+const keyOf = async (name: string, resources: string[] = []) =>
+  (await post("/v1/auth/Keys/Create", { name, resources }, bob)).body as { secret: string; key: { prefix: string } };
+const rule = (id: string, scope: string, access: string, priority = 0) =>
+  post("/v1/auth/Rules/Create", { rule: { id, scope, access, resource: "service:helloworld:*", priority } }, admin);
+
+/** Calls helloworld, and returns what the gateway recorded. */
+async function refusedCall(token?: string, path = "/helloworld/call") {
+  recorded.length = 0;
+  const { status, requestId } = await post(path, { name: "secret argument" }, token);
+  t.equal(recorded.length, 1);
+  const [one] = recorded;
+  t.match(one, { status, requestId, address: "127.0.0.1" });
+  t.notMatch(JSON.stringify(recorded), /secret argument|pt[aekr]_\w{20}/);
+  return one?.refused;
+}
+
+const deploying = await keyOf("deploy", ["service:probe:*"]);
+const revoked = await keyOf("old");
+
+t.test("each reason", async (t) => {
+  t.equal((await post("/helloworld/call", { name: "Ada" }, bob)).status, 200);
+  t.same(recorded, [], "a granted call is not recorded");
+
+  const limited = { account: "bob", key: deploying.key.prefix, reason: "LIMIT", cause: "deploy" };
+  t.match(await refusedCall(deploying.secret), limited);
+  t.match(await refusedCall(undefined, "/v1/helloworld/Helloworld/Call"), { reason: "NO_TOKEN", account: "", key: "" });
+
+  await rule("closed", "staff", "DENIED", 5);
+  t.match(await refusedCall(bob), { reason: "RULE", cause: "closed", account: "bob", key: "" });
+
+  await post("/v1/auth/Rules/Delete", { id: "default" }, admin);
+  t.match(await refusedCall(), { reason: "NO_RULE", account: "", namespace: "default" });
+  await post("/v1/auth/Rules/Delete", { id: "closed" }, admin);
+  t.match(await refusedCall(bob), { reason: "NO_RULE", account: "bob" });
+
+  const madeUp = createToken("key");
+  t.match(await refusedCall(madeUp), { reason: "UNKNOWN_TOKEN", account: "", key: madeUp.slice(0, 10) });
+  t.match(await refusedCall("no token at all"), { reason: "UNKNOWN_TOKEN", key: "" });
+
+  await post("/v1/auth/Keys/Revoke", { prefix: revoked.key.prefix }, bob);
+  t.match(await refusedCall(revoked.secret), { reason: "REVOKED", account: "bob", key: revoked.key.prefix });
+
+  t.match(await refusedCall(bob, "/v1/auth/Accounts/List"), { reason: "DECLARATION", account: "bob" });
+  t.match(await refusedCall(undefined, "/auth/Accounts/List"), { reason: "NO_TOKEN" });
+});
+
+t.test("a refusal by a service", async (t) => {
+  recorded.length = 0;
+  const { status } = await post("/auth/Auth/Login", { account: "bob", password: "a wrong password" });
+  t.match(recorded, [{ endpoint: "auth:Auth.Login", status, refused: { reason: "SERVICE", account: "" } }]);
+});
