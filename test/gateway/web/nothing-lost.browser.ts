@@ -2,6 +2,7 @@
 // written nowhere, errors lead to their fields, and the keyboard comes to Send in a few steps.
 import type { Page } from "playwright-core";
 import t from "tap";
+import { sampleOf } from "../../support/full.js";
 import { until } from "../../support/until.js";
 import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, signOut, untilSettled, visit } from "./browser.js";
 
@@ -92,9 +93,9 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
   const watched = await visit(t, setting, "/explore");
   const { page } = watched;
 
-  await t.test("nothing typed is lost, in twenty walks", async (t) => {
+  await t.test("nothing typed is lost, in twenty walks (in CI half of them)", async (t) => {
     t.equal(WALKS.length, 20);
-    for (const { at, act, sends, by } of WALKS) {
+    for (const { at, act, sends, by } of sampleOf(WALKS, 2)) {
       await page.goto("about:blank");
       await page.goto(at);
       await ready(page);
