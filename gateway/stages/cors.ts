@@ -13,6 +13,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import type { Address } from "../../src/address/address.js";
+import { isBelowLocalhost, isLoopback } from "../../src/address/loopback.js";
 import type { Config } from "../../src/config/config.js";
 import { HttpError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
@@ -149,7 +150,7 @@ export class Hosts {
    */
   static async of({ host }: Address, names: Config["httpHosts"]): Promise<Hosts> {
     if (names === "*") return new Hosts([], true);
-    return new Hosts(names, !(await isLoopback(host)));
+    return new Hosts(names, !(await listensAtLoopback(host)));
   }
 
   /**
@@ -177,11 +178,9 @@ export function isLoopbackHost(host: string): boolean {
   return isLoopbackName(host.replace(/:\d*$/, "").toLowerCase());
 }
 
-/** Loopback names and addresses (RFC 6761 §6.3, RFC 1122 §3.2.1.3, RFC 4291 §2.5.3). */
-const LOOPBACK = /^(?:(?:[a-z0-9-]+\.)*localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
-
+/** @param name as written in `Host`: IPv6 in brackets (RFC 3986 §3.2.2) */
 function isLoopbackName(name: string): boolean {
-  return LOOPBACK.test(name);
+  return isLoopback(name.replace(/^\[(.*)\]$/, "$1")) || isBelowLocalhost(name);
 }
 
 /** Whether `name` is an address as written in `Host`: IPv6 in brackets (RFC 3986 §3.2.2). */
@@ -193,7 +192,7 @@ function isAddress(name: string): boolean {
  * A name that does not resolve counts as not loopback. Listening at it fails anyway, with an error
  * that names it.
  */
-async function isLoopback(host: string): Promise<boolean> {
+async function listensAtLoopback(host: string): Promise<boolean> {
   const literal = isIP(host) === 6 ? `[${host}]` : host;
   if (isLoopbackName(literal) || isIP(host) !== 0) return isLoopbackName(literal);
   const { address } = await lookup(host).catch(() => ({ address: "" }));

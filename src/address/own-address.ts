@@ -1,6 +1,7 @@
 /** Whether an address is one at which this process listens. */
 import { hostname, networkInterfaces } from "node:os";
 import type { Address, GrpcTarget } from "./address.js";
+import { isLoopback } from "./loopback.js";
 
 const EVERYWHERE = ["0.0.0.0", "::"];
 
@@ -21,8 +22,4 @@ function isHere(host: string, listening: string): boolean {
   if (!everywhere) return false;
   const addresses = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ address }) => address) ?? []);
   return name === hostname().toLowerCase() || EVERYWHERE.includes(name) || addresses.includes(name);
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host.startsWith("127.");
 }

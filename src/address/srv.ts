@@ -5,6 +5,7 @@
  */
 import { Resolver } from "node:dns/promises";
 import { formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "./address.js";
+import { isLoopback } from "./loopback.js";
 import { type Lookup, lookupAll } from "./resolved-names.js";
 
 /** A name with SRV records. */
@@ -57,10 +58,8 @@ export function parseServiceTarget(text: string): ServiceTarget {
  */
 export function isPrivate(target: ServiceTarget): boolean {
   if ("path" in target || target.tls) return true;
-  return "host" in target && LOOPBACK.test(target.host);
+  return "host" in target && isLoopback(target.host);
 }
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 
 /** Whether a target is an SRV name. */
 export function isSrvName(text: string): boolean {

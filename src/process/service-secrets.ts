@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../address/address.js";
 import { canonicalAddress } from "../address/client-address.js";
+import { isBelowLocalhost, isLoopback } from "../address/loopback.js";
 import { isBinaryName, type Metadata } from "../call/metadata.js";
 import { SETTINGS } from "../config/config.js";
 import { readSecretFile, SECRET_FILE_NAME, SecretFileError } from "../config/secret-files.js";
@@ -98,9 +99,8 @@ function checkTransport({ name }: Credential, target: GrpcTarget): void {
 export function loopbackOf(target: GrpcTarget): string | undefined {
   if ("path" in target) return undefined;
   const { host } = target;
-  if (/^(?:.+\.)?localhost$/i.test(host)) return "127.0.0.1";
-  const address = canonicalAddress(host) ?? "";
-  return address === "::1" || /^127\./.test(address) ? host : undefined;
+  if (host.toLowerCase() === "localhost" || isBelowLocalhost(host)) return "127.0.0.1";
+  return isLoopback(canonicalAddress(host) ?? "") ? host : undefined;
 }
 
 /** The forms in which each host may be listed. The name that TLS checks must be listed too. */
