@@ -6,9 +6,9 @@ import { bytesOf, mediaOf, sizeInWords, textOf } from "../../../gateway/web/expl
 
 /** Bytes of hexadecimal digits and 'text'. */
 function bytes(written: string): Uint8Array {
-  const parts = written
-    .split("'")
-    .map((part, index) => Buffer.from(part.replaceAll(" ", ""), index % 2 ? "latin1" : "hex"));
+  const parts = written.split("'").map((part, index) => {
+    return index % 2 === 1 ? Buffer.from(part, "latin1") : Buffer.from(part.replaceAll(" ", ""), "hex");
+  });
   return Buffer.concat(parts);
 }
 
