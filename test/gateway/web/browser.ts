@@ -97,7 +97,13 @@ export async function visit(
   requestsOf.set(page, open);
   page.on("request", (request) => {
     open.add(request);
-    if (!request.url().startsWith(origin)) watched.elsewhere.push(request.url());
+    if (
+      !request
+        .url()
+        .replace(/^blob:/, "")
+        .startsWith(origin)
+    )
+      watched.elsewhere.push(request.url());
   });
   page.on("requestfinished", (request) => open.delete(request));
   page.on("requestfailed", (request) => open.delete(request));
