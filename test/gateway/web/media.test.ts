@@ -31,9 +31,9 @@ const CASES: readonly (readonly [written: string, summary: string, type: string]
   ["'<svg>'", "5 bytes, SVG", "image/svg+xml"],
   ["'<html><svg>'", "11 bytes, text", "text/plain;charset=utf-8"],
   ["'<script>'", "8 bytes, text", "text/plain;charset=utf-8"],
-  ["'%PDF-1.7'00", "9 bytes, bytes", "application/octet-stream"],
+  ["'%PDF-1.7'00", "9 bytes, binary", "application/octet-stream"],
   ["'Hello'", "5 bytes, text", "text/plain;charset=utf-8"],
-  ["00", "1 byte, bytes", "application/octet-stream"],
+  ["00", "1 byte, binary", "application/octet-stream"],
 ];
 
 t.test("bytes are named by their beginning", async (t) => {
