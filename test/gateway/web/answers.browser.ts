@@ -35,10 +35,9 @@ t.test("answers", async (t) => {
     const image = region(page).getByRole("img", { name: /^image: .* PNG, 256×256$/ });
     await image.waitFor();
     t.equal(await example.count(), 0, "the answer takes its place");
-    const [natural, shown] = await image.evaluate<[number, number], HTMLImageElement>(async (one) => {
-      await one.decode();
-      return [one.naturalWidth, one.clientWidth];
-    });
+    const [natural, shown] = await image.evaluate<[number, number]>(
+      "(one) => one.decode().then(() => [one.naturalWidth, one.clientWidth])",
+    );
     t.equal(natural, 256);
     t.ok(shown >= 256, `as large as it is: ${shown}`);
     t.match(await region(page).locator("pre").textContent(), /"image": "‹.* PNG, 256×256›"/);
@@ -97,18 +96,13 @@ t.test("answers", async (t) => {
     t.equal(await stamp.inputValue(), "");
     // A screenshot is pasted as a file, and one of the desktop is dropped.
     for (const event of ["paste", "drop"]) {
-      await stamp.evaluate(
-        (input, [event, content]) => {
-          const data = new DataTransfer();
-          data.items.add(new File([Uint8Array.from(atob(content!), (one) => one.charCodeAt(0))], "a.png"));
-          const made =
-            event === "paste"
-              ? new ClipboardEvent("paste", { clipboardData: data, bubbles: true })
-              : new DragEvent("drop", { dataTransfer: data, bubbles: true });
-          input.dispatchEvent(made);
-        },
-        [event, PNG.toString("base64")],
-      );
+      await stamp.evaluate(`(input) => {
+        const data = new DataTransfer();
+        const bytes = Uint8Array.from(atob("${PNG.toString("base64")}"), (one) => one.charCodeAt(0));
+        data.items.add(new File([bytes], "a.png"));
+        const [Made, member] = ${event === "paste" ? '[ClipboardEvent, "clipboardData"]' : '[DragEvent, "dataTransfer"]'};
+        input.dispatchEvent(new Made("${event}", { [member]: data, bubbles: true, cancelable: true }));
+      }`);
       await page.waitForFunction(
         `[...document.querySelectorAll("input")].some(({ value }) => value.startsWith("iVBORw0"))`,
       );
@@ -128,7 +122,7 @@ t.test("answers", async (t) => {
     await page.getByRole("button", { name: "Send" }).click();
     const image = region(page).getByRole("img", { name: /SVG$/ });
     await image.waitFor();
-    await image.evaluate((one) => (one as HTMLImageElement).decode());
+    await image.evaluate("(one) => one.decode()");
     t.notMatch(await page.title(), "owned");
     checkClean(t, watched);
   });
