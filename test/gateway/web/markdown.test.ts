@@ -22,7 +22,7 @@ async function bundled(t: Test): Promise<{ elementsOf(text: string): unknown[] |
 
 const EMPTY = new Set(["hr", "br"]);
 
-/** What elements look like as HTML. Every element and attribute is listed, so none can be missed. */
+/** What elements look like as HTML, with all attributes. */
 function html(drawn: unknown): string {
   if (drawn === null || drawn === undefined) return "";
   if (typeof drawn === "string") return escaped(drawn);
@@ -60,7 +60,7 @@ function between(text: string): string {
   return text.replace(/\n*(<\/?(?:p|pre|ul|ol|li|blockquote|hr)\b[^>]*>)\n*/g, "$1");
 }
 
-/** The examples with raw HTML, which the pages show as text: all of the section of HTML blocks, and these. */
+/** Examples with raw HTML, which the pages show as text, beside those of the section HTML blocks. */
 const RAW_HTML = new Set([
   ...[21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536],
   ...[613, 614, 615, 616, 617, 623, 625, 626, 627, 628, 629, 630, 631, 642, 643],

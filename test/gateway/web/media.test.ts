@@ -1,8 +1,8 @@
-// Bytes are named by what they are, never by what somebody says of them.
+// Bytes are named by what they are, never by what a service says of them.
 import t from "tap";
-import { bytesIn, folded } from "../../../gateway/web/explore/answer-bytes.js";
 import type { Field, Message } from "../../../gateway/web/explore/document.js";
 import { bytesOf, mediaOf, sizeInWords, textOf } from "../../../gateway/web/explore/media.js";
+import { bytesIn, folded } from "../../../gateway/web/explore/response-bytes.js";
 
 /** Bytes of hexadecimal digits and 'text'. */
 function bytes(written: string): Uint8Array {
@@ -84,7 +84,7 @@ const message: Message = {
   ],
 };
 
-t.test("an answer's images and long bytes are found, and their base64 is folded", async (t) => {
+t.test("a response's images and long bytes are found, and their base64 is folded", async (t) => {
   const image = Buffer.from(bytes(PNG)).toString("base64");
   const long = Buffer.alloc(1_536, "a").toString("base64");
   const answer = {
