@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import t from "tap";
+import { until } from "../../support/until.js";
 import { seriousFaults } from "./axe.js";
 import { checkClean, open, screenshot, visit } from "./browser.js";
 
@@ -83,9 +84,7 @@ t.test("responses", async (t) => {
     await page.getByRole("button", { name: "Choose a file" }).click();
     // Bytes after the end of a PNG are ignored.
     await (await again).setFiles(file("stamp.png", Buffer.concat([PNG, Buffer.alloc(2_000)])));
-    await page.waitForFunction(
-      "[...document.querySelectorAll('input')].some(({ value }) => value === '2.0 kB, PNG, 2×2')",
-    );
+    await until(async () => (await stamp.inputValue()) === "2.0 kB, PNG, 2×2");
     t.equal(await page.getByText("large.bin has").count(), 0);
     t.equal(await page.getByRole("textbox", { name: "customer" }).inputValue(), "Ada");
     await screenshot(page, "explore-file-light-1280");
@@ -107,9 +106,7 @@ t.test("responses", async (t) => {
         const [Made, member] = ${event === "paste" ? '[ClipboardEvent, "clipboardData"]' : '[DragEvent, "dataTransfer"]'};
         input.dispatchEvent(new Made("${event}", { [member]: data, bubbles: true, cancelable: true }));
       }`);
-      await page.waitForFunction(
-        `[...document.querySelectorAll("input")].some(({ value }) => value.startsWith("iVBORw0"))`,
-      );
+      await until(async () => (await stamp.inputValue()).startsWith("iVBORw0"));
       await stamp.fill("");
     }
     checkClean(t, watched);
