@@ -60,7 +60,7 @@ function between(text: string): string {
   return text.replace(/\n*(<\/?(?:p|pre|ul|ol|li|blockquote|hr)\b[^>]*>)\n*/g, "$1");
 }
 
-/** Examples with raw HTML, which the pages show as text, beside those of the section HTML blocks. */
+/** Examples with raw HTML, which the pages show as text, outside of the section HTML blocks. */
 const RAW_HTML = new Set([
   ...[21, 31, 201, 308, 309, 344, 475, 476, 477, 491, 494, 524, 536],
   ...[613, 614, 615, 616, 617, 623, 625, 626, 627, 628, 629, 630, 631, 642, 643],
