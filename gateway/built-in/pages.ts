@@ -19,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Bytes in a response are shown as images and recordings, from addresses that only the page makes.
+  // Images and recordings in a response have addresses that only the page makes.
   "img-src 'self' blob:",
   "media-src blob:",
   "connect-src 'self'",

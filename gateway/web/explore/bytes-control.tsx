@@ -18,14 +18,14 @@ interface BytesControlProps {
 
 /** Base64 that is longer is folded. Nobody types so much. */
 const FOLDED = 256;
-/** Maximum bytes of a file. A gateway takes requests of 4 MB, unless its operator has changed that. */
+/** Maximum bytes of a file. A gateway takes requests of 4 MB, unless it is configured otherwise. */
 const MAX_FILE = 2 * 1024 * 1024;
 
 export function BytesControl({ control, placeholder, value, onChange }: BytesControlProps) {
   const chooser = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
-  const [over, setOver] = useState(false);
   const take = useFile(onChange, setProblem);
+  const dropping = useDropping(take);
   const isFolded = value.length > FOLDED;
   const summary = useMemo(() => (isFolded ? summaryOf(value) : ""), [isFolded, value]);
   const set = (next: string | undefined) => {
@@ -33,26 +33,7 @@ export function BytesControl({ control, placeholder, value, onChange }: BytesCon
     onChange(next);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a file can also be chosen or pasted.
-    <div
-      class={over ? "bytes-control over" : "bytes-control"}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        take(event.dataTransfer?.files[0]);
-      }}
-      onPaste={(event) => {
-        const file = event.clipboardData?.files[0];
-        if (file === undefined) return;
-        event.preventDefault();
-        take(file);
-      }}
-    >
+    <div class={dropping.over ? "bytes-control over" : "bytes-control"} {...dropping.handlers}>
       <input
         {...control}
         value={isFolded ? summary : value}
@@ -88,6 +69,30 @@ export function BytesControl({ control, placeholder, value, onChange }: BytesCon
       )}
     </div>
   );
+}
+
+/** Handlers that take a file that is dropped or pasted. `over` is true while one is held above. */
+function useDropping(take: (file: File | undefined) => void) {
+  const [over, setOver] = useState(false);
+  const handlers = {
+    onDragOver: (event: DragEvent) => {
+      event.preventDefault();
+      setOver(true);
+    },
+    onDragLeave: () => setOver(false),
+    onDrop: (event: DragEvent) => {
+      event.preventDefault();
+      setOver(false);
+      take(event.dataTransfer?.files[0]);
+    },
+    onPaste: (event: ClipboardEvent) => {
+      const file = event.clipboardData?.files[0];
+      if (file === undefined) return;
+      event.preventDefault();
+      take(file);
+    },
+  };
+  return { over, handlers };
 }
 
 function summaryOf(base64: string): string {

@@ -10,7 +10,7 @@ import type { CallProgress } from "./call-progress.js";
 import { errorOf } from "./json-text.js";
 import { focusField, Refused, type RefusedField, Revealed, refusedFields } from "./refusal.js";
 import type { TryItState } from "./request-memory.js";
-import { ExampleAnswer, type Expected, ResponseView } from "./response-view.js";
+import { type Expected, ResponseView } from "./response-view.js";
 
 /** The id of the form, for its button Send, which is outside of it. */
 export const FORM = "request-form";
@@ -90,7 +90,6 @@ export function CallForm({ progress, expected, call, unbound, confirm, onSend, .
       <div class="endpoint-side">
         <div class="response-part">
           {(refused.length > 0 || isUnread) && <Corrections refused={refused} onReveal={reveal} />}
-          {progress === undefined && <ExampleAnswer described={expected.described} />}
           <ResponseView progress={progress} expected={expected} />
         </div>
         {code}

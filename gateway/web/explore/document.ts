@@ -72,7 +72,7 @@ export interface EndpointDocument {
   readonly returnsBytes: boolean;
   readonly example: unknown;
   /** An example of the response; undefined for none. */
-  readonly answer: unknown;
+  readonly responseExample: unknown;
   /** The responses to calls that fail. */
   readonly errors: readonly ErrorDescription[];
 }
@@ -135,7 +135,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
     takesBytes: raw !== undefined,
     returnsBytes: mediaOf(success, components.responses, "*/*") !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
-    answer: response?.example,
+    responseExample: response?.example,
     errors: errorsOf(operation.responses, components.responses),
   };
 }

@@ -18,7 +18,7 @@ export interface Media extends Format {
   readonly summary: string;
 }
 
-const OTHER: Format = { kind: "other", title: "bytes", type: "application/octet-stream", extension: "bin" };
+const OTHER: Format = { kind: "other", title: "binary", type: "application/octet-stream", extension: "bin" };
 const TEXT: Format = { kind: "text", title: "text", type: "text/plain;charset=utf-8", extension: "txt" };
 
 /** Images that are shown. All others are only downloaded. */

@@ -6,13 +6,13 @@ import { CopyButton } from "../ui/copy-button.js";
 import { DownloadIcon } from "../ui/icons.js";
 import { saveFile } from "../ui/save-file.js";
 import { Tabs } from "../ui/tabs.js";
-import { bytesIn, folded } from "./answer-bytes.js";
 import type { CallProgress } from "./call-progress.js";
 import { Json } from "./code.js";
 import type { EndpointDocument, Message } from "./document.js";
 import { syntaxErrorOf } from "./json-text.js";
 import { mediaOf } from "./media.js";
 import { MediaView } from "./media-view.js";
+import { bytesIn, folded } from "./response-bytes.js";
 
 interface ResponseViewProps {
   readonly progress: CallProgress | undefined;
@@ -25,12 +25,15 @@ interface ResponseViewProps {
  */
 export function ResponseView({ progress, expected }: ResponseViewProps) {
   return (
-    <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
-      <div class="stack" role="status">
-        {progress && <Outcome progress={progress} />}
-      </div>
-      {progress && <Content progress={progress} expected={expected} />}
-    </section>
+    <>
+      {progress === undefined && <ExampleResponse described={expected.described} />}
+      <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
+        <div class="stack" role="status">
+          {progress && <Outcome progress={progress} />}
+        </div>
+        {progress && <Content progress={progress} expected={expected} />}
+      </section>
+    </>
   );
 }
 
@@ -179,18 +182,19 @@ function Body({ text, expected: { described, file }, isWhole }: BodyProps) {
 }
 
 /** Before the first call: what the response may look like, and how the call may fail. */
-export function ExampleAnswer({ described }: { readonly described: EndpointDocument | undefined }) {
-  if (described === undefined || (described.answer === undefined && described.errors.length === 0)) return null;
+function ExampleResponse({ described }: { readonly described: EndpointDocument | undefined }) {
+  if (described === undefined || (described.responseExample === undefined && described.errors.length === 0))
+    return null;
   return (
-    <section class="answer example" aria-label="Example answer">
+    <section class="answer example" aria-label="Example">
       <p class="answer-head">
-        <Badge>Example</Badge>
+        {described.responseExample !== undefined && <Badge>Example</Badge>}
         <span class="soft">Nothing has been sent yet.</span>
       </p>
-      {described.answer !== undefined && (
+      {described.responseExample !== undefined && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus.
         <pre class="code-block" tabIndex={0}>
-          <Json text={JSON.stringify(described.answer)} />
+          <Json text={JSON.stringify(described.responseExample)} />
         </pre>
       )}
       {described.errors.length > 0 && (

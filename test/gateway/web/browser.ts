@@ -97,7 +97,9 @@ export async function visit(
   requestsOf.set(page, open);
   page.on("request", (request) => {
     open.add(request);
-    if (!request.url().startsWith(origin)) watched.elsewhere.push(request.url());
+    // An address that the page has made for bytes is of its origin, too.
+    const url = request.url().replace(/^blob:/, "");
+    if (!url.startsWith(origin)) watched.elsewhere.push(url);
   });
   page.on("requestfinished", (request) => open.delete(request));
   page.on("requestfailed", (request) => open.delete(request));

@@ -1,14 +1,14 @@
-// Bytes are named by what they are, never by what somebody says of them.
+// Bytes are named by what they are, never by what a service says of them.
 import t from "tap";
-import { bytesIn, folded } from "../../../gateway/web/explore/answer-bytes.js";
 import type { Field, Message } from "../../../gateway/web/explore/document.js";
 import { bytesOf, mediaOf, sizeInWords, textOf } from "../../../gateway/web/explore/media.js";
+import { bytesIn, folded } from "../../../gateway/web/explore/response-bytes.js";
 
 /** Bytes of hexadecimal digits and 'text'. */
 function bytes(written: string): Uint8Array {
-  const parts = written
-    .split("'")
-    .map((part, index) => Buffer.from(part.replaceAll(" ", ""), index % 2 ? "latin1" : "hex"));
+  const parts = written.split("'").map((part, index) => {
+    return index % 2 === 1 ? Buffer.from(part, "latin1") : Buffer.from(part.replaceAll(" ", ""), "hex");
+  });
   return Buffer.concat(parts);
 }
 
@@ -31,9 +31,9 @@ const CASES: readonly (readonly [written: string, summary: string, type: string]
   ["'<svg>'", "5 bytes, SVG", "image/svg+xml"],
   ["'<html><svg>'", "11 bytes, text", "text/plain;charset=utf-8"],
   ["'<script>'", "8 bytes, text", "text/plain;charset=utf-8"],
-  ["'%PDF-1.7'00", "9 bytes, bytes", "application/octet-stream"],
+  ["'%PDF-1.7'00", "9 bytes, binary", "application/octet-stream"],
   ["'Hello'", "5 bytes, text", "text/plain;charset=utf-8"],
-  ["00", "1 byte, bytes", "application/octet-stream"],
+  ["00", "1 byte, binary", "application/octet-stream"],
 ];
 
 t.test("bytes are named by their beginning", async (t) => {
@@ -84,7 +84,7 @@ const message: Message = {
   ],
 };
 
-t.test("an answer's images and long bytes are found, and their base64 is folded", async (t) => {
+t.test("a response's images and long bytes are found, and their base64 is folded", async (t) => {
   const image = Buffer.from(bytes(PNG)).toString("base64");
   const long = Buffer.alloc(1_536, "a").toString("base64");
   const answer = {

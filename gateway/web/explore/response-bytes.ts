@@ -1,10 +1,10 @@
-/** The bytes fields in the JSON of an answer: what they are, and the JSON without them. */
+/** The bytes fields in the JSON of a response: what they are, and the JSON without them. */
 import type { Field, Message } from "./document.js";
 import { bytesOf, type Media, mediaOf } from "./media.js";
 import { memberPath } from "./message-parts.js";
 import { fieldOf } from "./secrets.js";
 
-export interface AnswerBytes {
+export interface ResponseBytes {
   /** Path of the field, such as `items[0].image`. */
   readonly path: string;
   readonly base64: string;
@@ -12,13 +12,13 @@ export interface AnswerBytes {
   readonly media: Media;
 }
 
-/** Maximum bytes fields of an answer that are shown, and whose base64 is folded. */
+/** Maximum bytes fields of a response that are shown, and whose base64 is folded. */
 const MAX_SHOWN = 20;
 /** Base64 that is not longer stays as it is, unless it is an image or audio. */
 const SHORT = 120;
 
 /** The bytes fields worth showing: images, audio, and what is long. */
-export function bytesIn(message: Message | undefined, text: string): AnswerBytes[] {
+export function bytesIn(message: Message | undefined, text: string): ResponseBytes[] {
   if (message === undefined) return [];
   let value: unknown;
   try {
@@ -26,7 +26,7 @@ export function bytesIn(message: Message | undefined, text: string): AnswerBytes
   } catch {
     return [];
   }
-  const found: AnswerBytes[] = [];
+  const found: ResponseBytes[] = [];
   for (const { path, base64 } of fieldsOf(message, value, "")) {
     const bytes = bytesOf(base64);
     if (bytes === undefined || bytes.length === 0) continue;
@@ -39,8 +39,9 @@ export function bytesIn(message: Message | undefined, text: string): AnswerBytes
 }
 
 /** The JSON text with `‹1.5 kB, PNG, 256×256›` in place of the base64. */
-export function folded(text: string, shown: readonly AnswerBytes[]): string {
-  const fold = (rest: string, { base64, media }: AnswerBytes) => rest.replaceAll(`"${base64}"`, `"‹${media.summary}›"`);
+export function folded(text: string, shown: readonly ResponseBytes[]): string {
+  const fold = (rest: string, { base64, media }: ResponseBytes) =>
+    rest.replaceAll(`"${base64}"`, `"‹${media.summary}›"`);
   return shown.filter(({ base64 }) => base64.length > SHORT).reduce(fold, text);
 }
 
