@@ -56,7 +56,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       class="palette"
       aria-label="Search"
       onClose={onClose}
-      onMouseDown={(event) => event.target === dialog.current && dialog.current.close()}
+      onMouseDown={(event) => event.target === dialog.current && dialog.current?.close()}
     >
       <input
         type="text"
