@@ -190,8 +190,8 @@ function toText(text: string): Text {
   const starts = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) {
     const isFirst = at === 0 || !/[a-z0-9]/i.test(text[at - 1]!);
-    const isCapital = at > 0 && /[A-Z]/.test(text[at]!) && /[a-z0-9]/.test(text[at - 1]!);
-    if ((isFirst && /[a-z0-9]/i.test(text[at]!)) || isCapital) starts[at] = 1;
+    const isInside = /[a-z][A-Z0-9]|[0-9][A-Z]/.test(text.slice(Math.max(at - 1, 0), at + 1));
+    if ((isFirst && /[a-z0-9]/i.test(text[at]!)) || isInside) starts[at] = 1;
   }
   const lower = text.toLowerCase();
   return { lower, starts, letters: lettersOf(lower) };

@@ -55,7 +55,7 @@ t.test("a key takes little time with 10,000 endpoints", async (t) => {
       })),
     ]),
   );
-  for (const query of ["p", "pl", "plord", "fieldnmae_22", "service-99 place"]) {
+  for (const query of ["p", "pl", "plord", "plmaor7", "fieldnmae_22", "service-99 place"]) {
     const times = Array.from({ length: 5 }, () => {
       const begun = process.cpuUsage();
       const { total } = find(many, query, 50);
