@@ -3,7 +3,7 @@
  * loaded when it is first opened.
  */
 import type { ComponentType } from "preact";
-import { type MutableRef, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PaletteProps } from "./palette/palette.js";
 import { SearchIcon } from "./ui/icons.js";
 import { announce } from "./ui/status.js";
@@ -56,7 +56,7 @@ export function SearchButton() {
 }
 
 /** What is typed while the search is being loaded. */
-function useKeysMeanwhile(loading: boolean, typed: MutableRef<string>, onEscape: () => void): void {
+function useKeysMeanwhile(loading: boolean, typed: { current: string }, onEscape: () => void): void {
   useLayoutEffect(() => {
     if (!loading) return;
     const onKey = (event: KeyboardEvent) => {

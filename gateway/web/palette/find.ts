@@ -1,6 +1,7 @@
 /**
- * Finds entries by a few letters. Every word of the query must be in an entry: as it is written, as
- * some of its letters in their order, or with one letter wrong. The first counts most.
+ * Finds entries by a few letters. Every word of the query must be in an entry: as it is written, or
+ * as some of its letters in their order, which counts less. If nothing is found so, one letter of a
+ * word may be wrong.
  */
 
 export interface Findable {
@@ -48,14 +49,25 @@ export interface Found<Entry> {
 }
 
 export function find<Entry extends Findable>(index: Index<Entry>, query: string, limit: number): Found<Entry> {
-  const { entries, texts, titles, details } = index;
   const words = query
     .toLowerCase()
     .split(/[\s/:]+/)
     .filter((word) => word !== "");
+  const exact = findBy(scoreOf, index, words, limit);
+  return exact.total > 0 || words.every(({ length }) => length < MIN_TYPING_ERROR)
+    ? exact
+    : findBy(scoreWithError, index, words, limit);
+}
+
+function findBy<Entry extends Findable>(
+  score: (text: Text, word: Word) => number,
+  { entries, texts, titles, details }: Index<Entry>,
+  words: readonly string[],
+  limit: number,
+): Found<Entry> {
   const scores = words.map((text) => {
     const word = { text, letters: lettersOf(text) };
-    return Uint8Array.from(texts, (one) => scoreOf(one, word));
+    return Uint8Array.from(texts, (one) => score(one, word));
   });
   const best: Scored[] = [];
   let total = 0;
@@ -103,17 +115,20 @@ interface Word {
 
 /** 0 if the word is not in the text; otherwise between 1 and 100. */
 function scoreOf(text: Text, { text: word, letters }: Word): number {
-  const missing = letters & ~text.letters;
+  if ((letters & ~text.letters) !== 0) return 0;
+  const at = text.lower.indexOf(word);
+  if (at === 0) return text.lower.length === word.length ? 100 : 90;
+  if (at > 0) return text.starts[at] === 1 || beginsWord(text, word, at) ? 80 : 60;
+  const gaps = gapsOf(text, word);
+  return gaps <= MAX_GAPS ? 40 - 5 * gaps : 0;
+}
+
+/** The same where one letter of the word may be wrong. */
+function scoreWithError(text: Text, word: Word): number {
+  const missing = word.letters & ~text.letters;
   // More than one bit: more than one letter of the word is not in the text.
   if ((missing & (missing - 1)) !== 0) return 0;
-  if (missing === 0) {
-    const at = text.lower.indexOf(word);
-    if (at === 0) return text.lower.length === word.length ? 100 : 90;
-    if (at > 0) return text.starts[at] === 1 || beginsWord(text, word, at) ? 80 : 60;
-    const gaps = gapsOf(text, word);
-    if (gaps <= MAX_GAPS) return 40 - 5 * gaps;
-  }
-  return word.length >= MIN_TYPING_ERROR && hasOneError(text, word) ? 10 : 0;
+  return scoreOf(text, word) || (word.text.length >= MIN_TYPING_ERROR && hasOneError(text, word.text) ? 10 : 0);
 }
 
 /** Whether the word is also at a later place, where a word begins. */
@@ -175,8 +190,8 @@ function toText(text: string): Text {
   const starts = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at++) {
     const isFirst = at === 0 || !/[a-z0-9]/i.test(text[at - 1]!);
-    const isCapital = at > 0 && /[A-Z]/.test(text[at]!) && /[a-z0-9]/.test(text[at - 1]!);
-    if ((isFirst && /[a-z0-9]/i.test(text[at]!)) || isCapital) starts[at] = 1;
+    const isInside = /[a-z][A-Z0-9]|[0-9][A-Z]/.test(text.slice(Math.max(at - 1, 0), at + 1));
+    if ((isFirst && /[a-z0-9]/i.test(text[at]!)) || isInside) starts[at] = 1;
   }
   const lower = text.toLowerCase();
   return { lower, starts, letters: lettersOf(lower) };

@@ -56,21 +56,13 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       class="palette"
       aria-label="Search"
       onClose={onClose}
-      onMouseDown={(event) => event.target === dialog.current && dialog.current.close()}
+      onMouseDown={(event) => event.target === dialog.current && dialog.current?.close()}
     >
-      <input
-        type="text"
-        role="combobox"
-        aria-label="Search services, endpoints, fields, accounts, keys, rules, pages and actions"
-        aria-autocomplete="list"
-        aria-expanded={shown.length > 0}
-        aria-controls={id}
-        aria-activedescendant={shown.length > 0 ? optionId(current) : undefined}
-        placeholder="Search everything"
-        autocomplete="off"
-        spellcheck={false}
-        defaultValue={typed}
-        onInput={(event) => setQuery(event.currentTarget.value)}
+      <Combobox
+        typed={typed}
+        listId={id}
+        active={shown.length > 0 ? optionId(current) : undefined}
+        onInput={setQuery}
         onKeyDown={onKeyDown}
       />
       <div role="listbox" id={id} aria-label="Found" class="palette-list">
@@ -88,6 +80,35 @@ export default function Palette({ typed, onClose }: PaletteProps) {
         {summaryOf(everything, shown.length, total)}
       </p>
     </dialog>
+  );
+}
+
+interface ComboboxProps {
+  readonly typed: string;
+  readonly listId: string;
+  /** The id of the current option, if there is one. */
+  readonly active: string | undefined;
+  readonly onInput: (text: string) => void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+function Combobox({ typed, listId, active, onInput, onKeyDown }: ComboboxProps) {
+  return (
+    <input
+      type="text"
+      role="combobox"
+      aria-label="Search services, endpoints, fields, accounts, keys, rules, pages and actions"
+      aria-autocomplete="list"
+      aria-expanded={active !== undefined}
+      aria-controls={listId}
+      aria-activedescendant={active}
+      placeholder="Search everything"
+      autocomplete="off"
+      spellcheck={false}
+      defaultValue={typed}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onKeyDown={onKeyDown}
+    />
   );
 }
 

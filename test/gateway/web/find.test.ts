@@ -55,14 +55,15 @@ t.test("a key takes little time with 10,000 endpoints", async (t) => {
       })),
     ]),
   );
-  for (const query of ["p", "pl", "plord", "fieldnmae_22", "service-99 place"]) {
+  for (const query of ["p", "pl", "plord", "plmaor7", "fieldnmae_22", "service-99 place"]) {
     const times = Array.from({ length: 5 }, () => {
-      const begun = performance.now();
+      const begun = process.cpuUsage();
       const { total } = find(many, query, 50);
       t.ok(total > 0, query);
-      return performance.now() - begun;
+      const { user, system } = process.cpuUsage(begun);
+      return (user + system) / 1_000;
     });
-    // The fastest, because other processes share the processor.
+    // The fastest: the first are compiled meanwhile.
     const ms = Math.min(...times);
     t.ok(ms < MAX_MS, `${query}: ${ms.toFixed(1)} ms`);
   }
