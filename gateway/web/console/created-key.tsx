@@ -137,9 +137,11 @@ function TestNow({ path, body, secret }: Pick<Trial, "path" | "body"> & { readon
       </p>
       <div role="status">
         {tested?.answer !== undefined && (
-          <p class="notice tested">
-            <strong>200</strong> in {tested.ms} ms: <code>{shortened(tested.answer)}</code>
-          </p>
+          <div class="notice">
+            <p>
+              <strong>200</strong> in {tested.ms} ms: <code>{shortened(tested.answer)}</code>
+            </p>
+          </div>
         )}
       </div>
       {tested?.error && <ErrorNotice error={tested.error} />}
