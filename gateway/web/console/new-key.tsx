@@ -1,4 +1,4 @@
-/** The dialog that makes an API key: for whom, what it may call, until when, and what comes of it. */
+/** The dialog that makes an API key: for whom, what it may call, until when, and a check. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse } from "../../../src/api/types.js";
