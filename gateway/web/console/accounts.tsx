@@ -17,7 +17,7 @@ import { pageOfAccount } from "./keys.js";
 import { Loaded, MoreNotice, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
-export type Doing =
+type Doing =
   | { readonly what: "create" }
   | { readonly what: "scopes" | "password" | "delete"; readonly account: Account };
 

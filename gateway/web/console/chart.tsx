@@ -211,6 +211,9 @@ function Line({ series: { look, values }, x, y }: { readonly series: Series; rea
   );
 }
 
+/** On a narrower chart the label in the middle would be on top of the others. */
+const MIN_FOR_MIDDLE = 440;
+
 function PeriodLabels({
   periods,
   x,
@@ -228,7 +231,7 @@ function PeriodLabels({
   ];
   return (
     <g class="chart-tick">
-      {labels.map(([at, anchor, index]) => (
+      {(width < MIN_FOR_MIDDLE ? [labels[0]!, labels[2]!] : labels).map(([at, anchor, index]) => (
         <text key={anchor} x={at} y={HEIGHT - 6} text-anchor={anchor}>
           {periods[index]}
         </text>

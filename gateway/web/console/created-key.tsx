@@ -107,11 +107,11 @@ function TryIt({ trial: { path, body, isHarmless }, secret }: { readonly trial: 
 
 interface Tested {
   readonly ms: number;
-  readonly answer?: string;
+  readonly response?: string;
   readonly error?: ApiError;
 }
 
-const MAX_ANSWER = 200;
+const MAX_SHOWN = 200;
 
 function TestNow({ path, body, secret }: Pick<Trial, "path" | "body"> & { readonly secret: string }) {
   const [tested, setTested] = useState<Tested>();
@@ -121,8 +121,8 @@ function TestNow({ path, body, secret }: Pick<Trial, "path" | "body"> & { readon
     const start = performance.now();
     const took = () => Math.round(performance.now() - start);
     try {
-      const answer = JSON.stringify(await post(path, body, { token: secret }));
-      setTested({ ms: took(), answer });
+      const response = JSON.stringify(await post(path, body, { token: secret }));
+      setTested({ ms: took(), response });
     } catch (thrown) {
       setTested({ ms: took(), error: ApiError.from(thrown) });
     }
@@ -136,10 +136,12 @@ function TestNow({ path, body, secret }: Pick<Trial, "path" | "body"> & { readon
         </Button>
       </p>
       <div role="status">
-        {tested?.answer !== undefined && (
-          <p class="notice tested">
-            <strong>200</strong> in {tested.ms} ms: <code>{shortened(tested.answer)}</code>
-          </p>
+        {tested?.response !== undefined && (
+          <div class="notice">
+            <p>
+              <strong>200</strong> in {tested.ms} ms: <code>{shortened(tested.response)}</code>
+            </p>
+          </div>
         )}
       </div>
       {tested?.error && <ErrorNotice error={tested.error} />}
@@ -147,6 +149,6 @@ function TestNow({ path, body, secret }: Pick<Trial, "path" | "body"> & { readon
   );
 }
 
-function shortened(answer: string): string {
-  return answer.length > MAX_ANSWER ? `${answer.slice(0, MAX_ANSWER)} …` : answer;
+function shortened(response: string): string {
+  return response.length > MAX_SHOWN ? `${response.slice(0, MAX_SHOWN)} …` : response;
 }

@@ -1,4 +1,5 @@
 /** Step 3 of a new key: until when it is valid. */
+import { gatewayTime } from "../http.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { daysToDuration, daysUntil } from "./time.js";
 
@@ -66,9 +67,9 @@ export function lifetimeOf({ choice, date }: Expiry): string {
   return daysToDuration(Math.min(days, MAX_DAYS));
 }
 
-/** A later day by this computer's clock, such as `2026-11-21`. */
+/** A later day by the gateway's clock, in this computer's time zone, such as `2026-11-21`. */
 function dayAfter(days: number): string {
-  const date = new Date();
+  const date = new Date(gatewayTime());
   date.setDate(date.getDate() + days);
   const two = (number: number) => String(number).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

@@ -26,57 +26,9 @@ interface KeyLimitsProps {
 }
 
 export function KeyLimits({ tree, text, onText, problem }: KeyLimitsProps) {
-  const [search, setSearch] = useState("");
-  const [readingOnly, setReadingOnly] = useState(false);
-  const patterns = patternsIn(text);
-  const ticked = coverage(tree, patterns);
-  const set = (changed: readonly string[]) => onText(changed.join("\n"));
-  const onReadingOnly = (only: boolean) => {
-    setReadingOnly(only);
-    const writing = tree.flatMap(({ endpoints }) => endpoints.filter(({ reads }) => !reads));
-    if (only) set(untick(tree, patterns, new Set(writing.map(({ resource }) => resource))));
-  };
-  const found = matching(tree, search, readingOnly);
   return (
     <div class="key-limits">
-      <div class="stack">
-        <TextField label="Find endpoints" type="search" value={search} onInput={setSearch} />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={readingOnly}
-            onChange={(event) => onReadingOnly(event.currentTarget.checked)}
-          />
-          Reading only: endpoints that are declared to change nothing
-        </label>
-        <ul class="tree" aria-label="Services and endpoints">
-          {found.slice(0, MAX_SHOWN).map((service) => (
-            <ServiceItem
-              key={service.name}
-              {...{ service, ticked }}
-              isOpen={search.trim() !== ""}
-              onService={(on) => {
-                const all = tree.find(({ name }) => name === service.name) ?? service;
-                const gone = new Set(service.endpoints.map(({ resource }) => resource));
-                // A search may hide endpoints, which are not to be ticked with the others.
-                const isPart = service.endpoints.length < all.endpoints.length;
-                const only = isPart && !readingOnly ? tickAll(tree, patterns, service) : undefined;
-                set(on ? (only ?? tickService(tree, patterns, service, readingOnly)) : untick(tree, patterns, gone));
-              }}
-              onEndpoint={({ resource }, on) =>
-                set(on ? tickEndpoint(tree, patterns, resource) : untick(tree, patterns, new Set([resource])))
-              }
-            />
-          ))}
-        </ul>
-        <p class="hint" role="status">
-          {found.length === 0
-            ? readingOnly
-              ? "No endpoint that is declared to change nothing matches."
-              : "No endpoint matches."
-            : found.length > MAX_SHOWN && `${MAX_SHOWN} of ${found.length} services are shown. Type a part of a name.`}
-        </p>
-      </div>
+      <EndpointTree tree={tree} patterns={patternsIn(text)} onPatterns={(changed) => onText(changed.join("\n"))} />
       <Field
         label="Patterns"
         hint={`What is ticked, as resource patterns, one a line, at most ${MAX_PATTERNS}. You can type here too.`}
@@ -97,6 +49,65 @@ export function KeyLimits({ tree, text, onText, problem }: KeyLimitsProps) {
   );
 }
 
+interface EndpointTreeProps {
+  readonly tree: readonly TreeService[];
+  readonly patterns: readonly string[];
+  readonly onPatterns: (patterns: readonly string[]) => void;
+}
+
+function EndpointTree({ tree, patterns, onPatterns }: EndpointTreeProps) {
+  const [search, setSearch] = useState("");
+  const [readingOnly, setReadingOnly] = useState(false);
+  const ticked = coverage(tree, patterns);
+  const found = matching(tree, search, readingOnly);
+  const onReadingOnly = (only: boolean) => {
+    setReadingOnly(only);
+    const writing = tree.flatMap(({ endpoints }) => endpoints.filter(({ reads }) => !reads));
+    if (only) onPatterns(untick(tree, patterns, resourcesOf(writing)));
+  };
+  const onService = (service: TreeService, on: boolean) => {
+    if (!on) return onPatterns(untick(tree, patterns, resourcesOf(service.endpoints)));
+    const all = tree.find(({ name }) => name === service.name) ?? service;
+    // A search may hide endpoints, which are not to be ticked with the others.
+    const isPart = service.endpoints.length < all.endpoints.length && !readingOnly;
+    onPatterns(isPart ? tickAll(tree, patterns, service) : tickService(tree, patterns, service, readingOnly));
+  };
+  const onEndpoint = ({ resource }: TreeEndpoint, on: boolean) =>
+    onPatterns(on ? tickEndpoint(tree, patterns, resource) : untick(tree, patterns, new Set([resource])));
+  return (
+    <div class="stack">
+      <TextField label="Find endpoints" type="search" value={search} onInput={setSearch} />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={readingOnly}
+          onChange={({ currentTarget }) => onReadingOnly(currentTarget.checked)}
+        />
+        Reading only: endpoints that are declared to change nothing
+      </label>
+      <ul class="tree" aria-label="Services and endpoints">
+        {found.slice(0, MAX_SHOWN).map((service) => (
+          <ServiceItem
+            key={service.name}
+            {...{ service, ticked, onEndpoint }}
+            isOpen={search.trim() !== ""}
+            onService={(on) => onService(service, on)}
+          />
+        ))}
+      </ul>
+      <p class="hint" role="status">
+        {found.length === 0
+          ? `No endpoint ${readingOnly ? "that is declared to change nothing " : ""}matches.`
+          : found.length > MAX_SHOWN && `${MAX_SHOWN} of ${found.length} services are shown. Type a part of a name.`}
+      </p>
+    </div>
+  );
+}
+
+function resourcesOf(endpoints: readonly TreeEndpoint[]): ReadonlySet<string> {
+  return new Set(endpoints.map(({ resource }) => resource));
+}
+
 function tickAll(tree: readonly TreeService[], patterns: readonly string[], { endpoints }: TreeService): string[] {
   return endpoints.reduce((now, { resource }) => tickEndpoint(tree, now, resource), [...patterns]);
 }
@@ -106,7 +117,7 @@ export function patternsIn(text: string): string[] {
   return text.split(/\s+/).filter((line) => line !== "");
 }
 
-/** Why the patterns cannot be those of a key; undefined if they can. */
+/** Why a key cannot have the patterns; undefined if it can. */
 export function problemWith(patterns: readonly string[]): string | undefined {
   if (patterns.length === 0) return "Tick at least one endpoint, or choose that the key may call everything.";
   const problem = patterns.map(problemOf).find((one) => one !== undefined);

@@ -9,7 +9,7 @@ import { announce } from "../ui/status.js";
 export const NEW = "<new>";
 const MAX_NAME = 128;
 
-export interface NewAccount {
+interface NewAccount {
   readonly name: string;
   /** Separated by commas. */
   readonly scopes: string;

@@ -87,13 +87,15 @@ function Verdict({
 
 function RefusedList({ refusals: { count, named } }: { readonly refusals: Refusals }) {
   return (
-    <ul class="notice warning plain-list">
-      {named.map(({ resource, rule }) => (
-        <li key={resource}>
-          <code>{resource}</code>: {rule === undefined ? "no rule grants it" : `refused by the rule ${rule}`}
-        </li>
-      ))}
-      {count > named.length && <li>and {count - named.length} more</li>}
-    </ul>
+    <div class="notice warning">
+      <ul class="plain-list">
+        {named.map(({ resource, rule }) => (
+          <li key={resource}>
+            <code>{resource}</code>: {rule === undefined ? "no rule grants it" : `refused by the rule ${rule}`}
+          </li>
+        ))}
+        {count > named.length && <li>and {count - named.length} more</li>}
+      </ul>
+    </div>
   );
 }

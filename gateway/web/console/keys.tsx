@@ -54,7 +54,7 @@ export function useKeyDialogs(session: Session, onChanged: (prefix?: string) => 
 /** How long a new row is lit, in milliseconds: --wash-time of styles/tokens.css, and a margin. */
 const LIT_MS = 1_000;
 
-/** The row to light: that of a key that was just made. */
+/** The prefix of the key that was just made, whose row is lit. */
 export function useLitRow() {
   const [lit, setLit] = useState<string>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The dialog that makes an API key: for whom, what it may call, until when, and what comes of it. */
+/** The dialog that makes an API key: for whom, what it may call, until when, and a check. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { CreateKeyResponse } from "../../../src/api/types.js";
@@ -130,8 +130,10 @@ function Limits({ draft }: { readonly draft: Draft }) {
   const { isLimited, setLimited, governed, text, setText, problem, services } = draft;
   return (
     <>
-      <Choice label="Everything its account may" checked={!isLimited} onChoose={() => setLimited(false)} />
-      <Choice label="Only what is ticked" checked={isLimited} onChoose={() => setLimited(true)} />
+      <div class="choices">
+        <Choice label="Everything its account may" checked={!isLimited} onChoose={() => setLimited(false)} />
+        <Choice label="Only what is ticked" checked={isLimited} onChoose={() => setLimited(true)} />
+      </div>
       {isLimited && <KeyLimits tree={governed} text={text} onText={setText} problem={problem} />}
       <NotListed loading={services}>The endpoints could not be listed, so none can be ticked here.</NotListed>
     </>

@@ -178,7 +178,12 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     const { page, dialog } = await enter(t, "API keys");
     const devtools = await page.context().newCDPSession(page);
     await devtools.send("Emulation.setTimezoneOverride", { timezoneId: "Europe/Berlin" });
-    await page.clock.setFixedTime("2025-10-26T00:10:00+02:00");
+    const now = "2025-10-26T00:10:00+02:00";
+    await page.clock.setFixedTime(now);
+    await page.route("**/v1/auth/**", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, headers: { ...response.headers(), date: new Date(now).toUTCString() } });
+    });
     await page.getByRole("button", { name: "New key" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("long");
     await dialog.getByLabel("Expires").selectOption("On a date");

@@ -64,6 +64,13 @@ const ADMIN = ["auth:Auth.Login", "auth:Auth.WhoAmI", "auth:Rules.List", "regist
 const GREETER = ["greeter:Helloworld.Call", "greeter:Helloworld.Stream"];
 const HELLOWORLD = ["helloworld:Helloworld.Call", "helloworld:Helloworld.Stream"];
 
+t.test("an administrator is told which endpoints only read", async (t) => {
+  const { services } = await unary(channel, RegistryService.list, {}, asAdmin);
+  const endpoints = services.flatMap((service) => service.endpoints);
+  const reads = (name: string) => endpoints.find(({ resource }) => resource === `service:${name}`)?.reads;
+  t.same([reads("auth:Keys.List"), reads("auth:Keys.Create"), reads("greeter:Helloworld.Call")], [true, false, false]);
+});
+
 t.test(
   "under the default rule every caller sees all services, and the public endpoints of auth and registry",
   async (t) => {
