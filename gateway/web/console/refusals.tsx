@@ -1,5 +1,5 @@
 /** The page of refused calls: who was refused what, and why. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Refusal, RefusalGroup, Refused, Rule } from "../../../src/api/types.js";
 import { isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
@@ -14,6 +14,8 @@ import { type Pasted, readPasted, withoutWholeTokens } from "./pasted-refusal.js
 import { allowingRule, Chain, reasonOf, Spark, whoOf } from "./refusal-parts.js";
 import { CreateRuleDialog } from "./rule-dialogs.js";
 
+/** How often gateways report, in milliseconds. */
+const REFRESH_MS = 5_000;
 const ADDRESS = "/console/refusals";
 const SPANS = [
   ["3600s", "The last hour"],
@@ -30,6 +32,10 @@ export function RefusalsPage({ session }: ConsoleProps) {
   const span = query.get("span") ?? SPANS[0][0];
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
   const groups = useLoad((signal) => list.refusals({ span, ...filters }, signal), [query.toString()]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || groups.reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [groups.reload]);
   const onAllow = isAdmin(session)
     ? async (refused: Refused) => setAllowed(await allowingRule(refused, list))
     : undefined;
