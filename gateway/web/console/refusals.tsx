@@ -39,7 +39,6 @@ export function RefusalsPage({ session }: ConsoleProps) {
   const onAllow = isAdmin(session)
     ? async (refused: Refused) => setAllowed(await allowingRule(refused, list))
     : undefined;
-  const chosen = FILTERS.filter((name) => filters[name] !== "");
   return (
     <>
       <PageHead
@@ -47,24 +46,7 @@ export function RefusalsPage({ session }: ConsoleProps) {
         lead="Calls that were answered with 401, 403 or 429, and why. New ones appear within about five seconds. Gateways remember their last 10,000; a restart loses them."
       />
       <Why onAllow={onAllow} />
-      <div class="filters">
-        <SelectField
-          label="Time"
-          options={SPANS}
-          value={span}
-          onInput={(value) => {
-            const next = new URLSearchParams(query);
-            next.set("span", value);
-            replaceAddress(`${ADDRESS}?${next}`);
-          }}
-        />
-      </div>
-      {chosen.length > 0 && (
-        <p class="chosen">
-          {chosen.map((name) => `${name} ${filters[name]}`).join(", ")}{" "}
-          <Button onClick={() => replaceAddress(ADDRESS)}>Show all</Button>
-        </p>
-      )}
+      <Filters query={query} span={span} />
       <Loaded loading={groups} what="the refusals">
         {({ groups: rows, moreGroups, since }) => (
           <>
@@ -88,6 +70,27 @@ export function RefusalsPage({ session }: ConsoleProps) {
             groups.reload();
           }}
         />
+      )}
+    </>
+  );
+}
+
+function Filters({ query, span }: { readonly query: URLSearchParams; readonly span: string }) {
+  const chosen = FILTERS.filter((name) => query.has(name)).map((name) => `${name} ${query.get(name)}`);
+  const choose = (value: string) => {
+    const next = new URLSearchParams(query);
+    next.set("span", value);
+    replaceAddress(`${ADDRESS}?${next}`);
+  };
+  return (
+    <>
+      <div class="filters">
+        <SelectField label="Time" options={SPANS} value={span} onInput={choose} />
+      </div>
+      {chosen.length > 0 && (
+        <p class="chosen">
+          {chosen.join(", ")} <Button onClick={() => replaceAddress(ADDRESS)}>Show all</Button>
+        </p>
       )}
     </>
   );
