@@ -191,7 +191,7 @@ function Why({ onAllow }: Allowing) {
       {error && <ErrorNotice error={error} />}
       <div role="status" class="stack">
         {asked !== undefined && problem === undefined && isCurrent && value && (
-          <Answers found={value} onAllow={onAllow} />
+          <Results found={value} onAllow={onAllow} />
         )}
       </div>
     </section>
@@ -212,7 +212,7 @@ async function lookUp(asked: Pasted | undefined, signal: AbortSignal): Promise<F
 const NO_CALL = { address: "", requestId: "", key: "" };
 const MAX_SHOWN = 10;
 
-function Answers({ found: { refusals }, onAllow }: { readonly found: Found } & Allowing) {
+function Results({ found: { refusals }, onAllow }: { readonly found: Found } & Allowing) {
   if (refusals.length === 0) {
     return (
       <p>

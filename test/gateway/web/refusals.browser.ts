@@ -59,7 +59,7 @@ t.test("refusals", { timeout: 120_000 }, async (t) => {
     t.notOk(sent.some((text) => text.includes(secret)));
   });
 
-  await t.test("an answer is understood, and other text gets a sentence", async () => {
+  await t.test("a response is understood, and other text gets a sentence", async () => {
     await paste(ofRule.text);
     await why.getByText("rule closed").first().waitFor();
     await paste("it does not work any more");
