@@ -34,6 +34,7 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     t.same(await hrefs(), [
       "/console/usage?service=helloworld&endpoint=Helloworld.Call",
       "/explore/helloworld/Helloworld.Call",
+      "/console/refusals?service=helloworld&endpoint=Helloworld.Call",
     ]);
     await page.getByRole("tab", { name: "API keys" }).click();
     const ofKey = page.getByRole("row").filter({ hasText: prefix });
