@@ -8,7 +8,7 @@ import { ADMIN_PASSWORD, deploy } from "../deployment.js";
 const recorded: RefusedRequest[] = [];
 const { gateway, close } = await deploy(temporaryFolder(t), { refusals: { record: (one) => recorded.push(one) } });
 t.teardown(close);
-const { port } = gateway.address as { port: number };
+const { port } = gateway.address;
 
 async function post(path: string, body: unknown, token?: string, headers: Record<string, string> = {}) {
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
