@@ -36,7 +36,7 @@ export interface StageOptions {
   readonly refusals?: RefusalLog | undefined;
 }
 
-/** A call that is answered with 401, 403 or 429. */
+/** A call that ends with 401, 403 or 429. */
 export interface RefusedRequest {
   /** The canonical name, such as `helloworld:Helloworld.Call`. */
   readonly endpoint: string;

@@ -57,6 +57,8 @@ t.test("every response has the type of its endpoint", async (t) => {
   await call("auth/Rules/Delete", { id: "default" });
   await call("auth/Rules/Explain", { resource });
   await call("auth/Usage/List", { span: "3600s" });
+  await call("auth/Refusals/List", { span: "3600s" });
+  await call("auth/Refusals/Find", { requestId: "unknown" });
   await call("auth/Audit/List", { limit: 1000 });
   await call("registry/Registry/List");
   await call("registry/Registry/Describe", { service: "helloworld" });

@@ -1,4 +1,4 @@
-/** What somebody pastes to learn why a call was refused: a request ID, a key, or an answer. */
+/** What a visitor pastes to learn why a call was refused: a request ID, a key, or a response. */
 
 /** What is asked about. */
 export type Pasted =
@@ -13,7 +13,7 @@ const PREFIX_LENGTH = 10;
 const PREFIX = /^ptk_[0-9A-Za-z]{6}$/;
 /** As gateways accept the header X-Request-Id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-/** In the headers of an answer, or in what the command line prints. */
+/** In the headers of a response, or in what the command line prints. */
 const NAMED_ID = /(?:x-request-id["']?\s*[:=]\s*["']?|HTTP \d{3}, request )([A-Za-z0-9._-]+)/i;
 const ENDPOINT = /call made to ([a-z][a-z0-9-]*):([\w.]+\w)/;
 

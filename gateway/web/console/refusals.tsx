@@ -1,5 +1,5 @@
 /** The page of refused calls: who was refused what, and why. */
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Refusal, RefusalGroup, Refused, Rule } from "../../../src/api/types.js";
 import { isAdmin } from "../session/session.js";
 import { useLoad } from "../state/load.js";
@@ -14,6 +14,8 @@ import { type Pasted, readPasted, withoutWholeTokens } from "./pasted-refusal.js
 import { allowingRule, Chain, reasonOf, Spark, whoOf } from "./refusal-parts.js";
 import { CreateRuleDialog } from "./rule-dialogs.js";
 
+/** How often gateways report, in milliseconds. */
+const REFRESH_MS = 5_000;
 const ADDRESS = "/console/refusals";
 const SPANS = [
   ["3600s", "The last hour"],
@@ -30,10 +32,13 @@ export function RefusalsPage({ session }: ConsoleProps) {
   const span = query.get("span") ?? SPANS[0][0];
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
   const groups = useLoad((signal) => list.refusals({ span, ...filters }, signal), [query.toString()]);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || groups.reload(), REFRESH_MS);
+    return () => clearInterval(timer);
+  }, [groups.reload]);
   const onAllow = isAdmin(session)
     ? async (refused: Refused) => setAllowed(await allowingRule(refused, list))
     : undefined;
-  const chosen = FILTERS.filter((name) => filters[name] !== "");
   return (
     <>
       <PageHead
@@ -41,24 +46,7 @@ export function RefusalsPage({ session }: ConsoleProps) {
         lead="Calls that were answered with 401, 403 or 429, and why. New ones appear within about five seconds. Gateways remember their last 10,000; a restart loses them."
       />
       <Why onAllow={onAllow} />
-      <div class="filters">
-        <SelectField
-          label="Time"
-          options={SPANS}
-          value={span}
-          onInput={(value) => {
-            const next = new URLSearchParams(query);
-            next.set("span", value);
-            replaceAddress(`${ADDRESS}?${next}`);
-          }}
-        />
-      </div>
-      {chosen.length > 0 && (
-        <p class="chosen">
-          {chosen.map((name) => `${name} ${filters[name]}`).join(", ")}{" "}
-          <Button onClick={() => replaceAddress(ADDRESS)}>Show all</Button>
-        </p>
-      )}
+      <Filters query={query} span={span} />
       <Loaded loading={groups} what="the refusals">
         {({ groups: rows, moreGroups, since }) => (
           <>
@@ -82,6 +70,27 @@ export function RefusalsPage({ session }: ConsoleProps) {
             groups.reload();
           }}
         />
+      )}
+    </>
+  );
+}
+
+function Filters({ query, span }: { readonly query: URLSearchParams; readonly span: string }) {
+  const chosen = FILTERS.filter((name) => query.has(name)).map((name) => `${name} ${query.get(name)}`);
+  const choose = (value: string) => {
+    const next = new URLSearchParams(query);
+    next.set("span", value);
+    replaceAddress(`${ADDRESS}?${next}`);
+  };
+  return (
+    <>
+      <div class="filters">
+        <SelectField label="Time" options={SPANS} value={span} onInput={choose} />
+      </div>
+      {chosen.length > 0 && (
+        <p class="chosen">
+          {chosen.join(", ")} <Button onClick={() => replaceAddress(ADDRESS)}>Show all</Button>
+        </p>
       )}
     </>
   );
@@ -182,7 +191,7 @@ function Why({ onAllow }: Allowing) {
       {error && <ErrorNotice error={error} />}
       <div role="status" class="stack">
         {asked !== undefined && problem === undefined && isCurrent && value && (
-          <Answers found={value} onAllow={onAllow} />
+          <Results found={value} onAllow={onAllow} />
         )}
       </div>
     </section>
@@ -203,7 +212,7 @@ async function lookUp(asked: Pasted | undefined, signal: AbortSignal): Promise<F
 const NO_CALL = { address: "", requestId: "", key: "" };
 const MAX_SHOWN = 10;
 
-function Answers({ found: { refusals }, onAllow }: { readonly found: Found } & Allowing) {
+function Results({ found: { refusals }, onAllow }: { readonly found: Found } & Allowing) {
   if (refusals.length === 0) {
     return (
       <p>

@@ -122,7 +122,7 @@ function find(log: RefusalLog, { requestId, key }: FindRefusalsRequest, context:
 /** A group that has what its messages may lack. */
 type Group = ReportedRefusals & { readonly refused: Refused };
 
-/** The refusals that the caller may see: an administrator those of its namespace, others their own. */
+/** The refusals that the caller may see: an administrator all of its namespace. */
 function* seenBy(log: RefusalLog, context: Context): Generator<Group> {
   const caller = accountOf(context);
   const seesAll = isAdmin(caller);

@@ -8,7 +8,7 @@ import { ADMIN_PASSWORD, deploy } from "../deployment.js";
 const recorded: RefusedRequest[] = [];
 const { gateway, close } = await deploy(temporaryFolder(t), { refusals: { record: (one) => recorded.push(one) } });
 t.teardown(close);
-const { port } = gateway.address as { port: number };
+const { port } = gateway.address;
 
 async function post(path: string, body: unknown, token?: string, headers: Record<string, string> = {}) {
   const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
@@ -17,7 +17,8 @@ async function post(path: string, body: unknown, token?: string, headers: Record
     headers: { "Content-Type": "application/json", ...authorization, ...headers },
     body: JSON.stringify(body),
   });
-  return { status: response.status, body: await response.json(), requestId: response.headers.get("x-request-id") };
+  const requestId = response.headers.get("x-request-id");
+  return { status: response.status, body: (await response.json()) as Record<string, unknown>, requestId };
 }
 
 const login = async (account: string) =>
@@ -26,7 +27,7 @@ const admin = await login("admin");
 await post("/v1/auth/Accounts/Create", { name: "bob", password: ADMIN_PASSWORD, scopes: ["staff"] }, admin);
 const bob = await login("bob");
 const keyOf = async (name: string, resources: string[] = []) =>
-  (await post("/v1/auth/Keys/Create", { name, resources }, bob)).body as { secret: string; key: { prefix: string } };
+  (await post("/v1/auth/Keys/Create", { name, resources }, bob)).body as unknown as { secret: string; key: { prefix: string } };
 const rule = (id: string, scope: string, access: string, priority = 0) =>
   post("/v1/auth/Rules/Create", { rule: { id, scope, access, resource: "service:helloworld:*", priority } }, admin);
 

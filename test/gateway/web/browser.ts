@@ -123,6 +123,14 @@ export async function untilSettled(page: Page): Promise<void> {
   }
 }
 
+/**
+ * Waits until an expression in the page is true. Playwright's waitForFunction would use eval, which
+ * the pages' security policy forbids.
+ */
+export async function untilTrue(page: Page, expression: string): Promise<void> {
+  await until(async () => (await page.evaluate(expression)) === true, { what: () => expression });
+}
+
 /** Waits until all that has happened so far has been drawn. */
 export async function untilDrawn(page: Page): Promise<void> {
   await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))");

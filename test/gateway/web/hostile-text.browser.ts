@@ -61,7 +61,7 @@ t.test("text from elsewhere", async (t) => {
       await page.evaluate(`setTimeout(() => { ${act} }, 0)`);
       await told;
       await until(() => violations.length > 0);
-      await page.waitForFunction("true");
+      await untilDrawn(page);
       t.equal(violations.length, 1, violations.join());
     });
   }

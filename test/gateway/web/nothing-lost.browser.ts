@@ -21,9 +21,6 @@ const openOthers = (page: Page) =>
     .click();
 const ready = (page: Page) => page.locator(".call-bar").waitFor();
 
-// page.waitForFunction would use eval, which the security policy forbids.
-const untilTrue = (page: Page, script: string) => until(async () => (await page.evaluate(script)) === true);
-
 type Act = (page: Page) => Promise<unknown>;
 const type = (name: string, text: string) => (page: Page) => box(page, name).fill(text);
 const typeJson = (text: string) => async (page: Page) => {

@@ -107,7 +107,7 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
       const shown = page.getByRole("banner");
       if (next !== undefined) await shown.getByText(next).waitFor();
       else await shown.getByRole("button", { name: "Sign in", exact: true }).waitFor();
-      await page.waitForFunction(`document.querySelector(".form input")?.value === ""`);
+      await untilTrue(page, `document.querySelector(".form input")?.value === ""`);
       t.equal(await name.inputValue(), "", next ?? "nobody");
     }
   });

@@ -34,6 +34,7 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     t.same(await hrefs(), [
       "/console/usage?service=helloworld&endpoint=Helloworld.Call",
       "/explore/helloworld/Helloworld.Call",
+      "/console/refusals?service=helloworld&endpoint=Helloworld.Call",
     ]);
     await page.getByRole("tab", { name: "API keys" }).click();
     const ofKey = page.getByRole("row").filter({ hasText: prefix });
@@ -88,7 +89,7 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     await page.getByLabel("Time zone").selectOption("utc");
     await page.waitForURL(/action=key\+created.*zone=utc/);
     const rows = page.getByRole("row").filter({ hasText: "Key created" });
-    await page.waitForFunction("document.querySelectorAll('tbody tr').length === 1");
+    await untilTrue(page, "document.querySelectorAll('tbody tr').length === 1");
     t.match(await rows.first().innerText(), /\d:\d\d:\d\d.*UTC/s, "seconds, and the zone");
     const exported = async (name: string) => {
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name }).click()]);
