@@ -269,7 +269,19 @@ export interface Refused {
 }
 
 /** The first check that a call did not pass. */
-export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD";
+export type Reason =
+  | "REASON_UNSPECIFIED"
+  | "NO_TOKEN"
+  | "UNKNOWN_TOKEN"
+  | "EXPIRED"
+  | "REVOKED"
+  | "OTHER_TOKEN"
+  | "LIMIT"
+  | "NO_RULE"
+  | "RULE"
+  | "DECLARATION"
+  | "SERVICE"
+  | "OVERLOAD";
 
 export interface FindRefusalsResponse {
   /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */

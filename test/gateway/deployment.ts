@@ -18,8 +18,8 @@ import {
 } from "../../gateway/http/message.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
-import type { RefusalLog } from "../../gateway/stages/options.js";
 import { Hosts } from "../../gateway/stages/cors.js";
+import type { RefusalLog } from "../../gateway/stages/options.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";

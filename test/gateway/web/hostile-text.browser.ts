@@ -2,7 +2,7 @@
 // the browser would refuse it: actions against the security policy are blocked, and counted.
 import t from "tap";
 import { until } from "../../support/until.js";
-import { checkClean, open, visit } from "./browser.js";
+import { checkClean, open, untilDrawn, visit } from "./browser.js";
 
 t.test("text from elsewhere", async (t) => {
   const setting = await open(t);

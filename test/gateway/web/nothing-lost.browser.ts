@@ -4,7 +4,17 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { sampleOf } from "../../support/full.js";
 import { until } from "../../support/until.js";
-import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, signOut, untilSettled, visit } from "./browser.js";
+import {
+  ADMIN_PASSWORD,
+  checkClean,
+  open,
+  screenshot,
+  signIn,
+  signOut,
+  untilSettled,
+  untilTrue,
+  visit,
+} from "./browser.js";
 
 const TOKEN = `ptk_${"A1b2C3d4E5".repeat(5).slice(0, 49)}`;
 const HELLO = "/explore/helloworld/Helloworld.Call";

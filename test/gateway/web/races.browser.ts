@@ -2,6 +2,7 @@
 // is meant, and an action that is started twice happens once.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
+import { sampleOf } from "../../support/full.js";
 import {
   ADMIN_PASSWORD,
   checkClean,

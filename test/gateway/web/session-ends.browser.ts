@@ -1,7 +1,7 @@
 // When a session ends, the page asks to sign in again, and keeps what was typed.
 import type { Page } from "playwright-core";
 import t from "tap";
-import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, visit } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, open, screenshot, signIn, untilTrue, visit } from "./browser.js";
 
 const ENDED = "Your session was ended. Sign in again to go on.";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { seriousFaults } from "./axe.js";
-import { ADMIN_PASSWORD, checkClean, open, screenshot, untilSettled } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, open, screenshot, untilSettled, untilTrue } from "./browser.js";
 import { overflow, visitAgain } from "./console-browser.js";
 
 t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
