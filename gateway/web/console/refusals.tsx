@@ -97,7 +97,7 @@ function Filters({ query, span }: { readonly query: URLSearchParams; readonly sp
 }
 
 interface Allowing {
-  /** Opens the dialog for a rule that would grant the calls; undefined where the visitor may not. */
+  /** Opens the dialog for a rule that would grant the calls; undefined where that is forbidden. */
   readonly onAllow: ((refused: Refused) => Promise<void>) | undefined;
 }
 

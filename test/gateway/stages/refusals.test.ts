@@ -27,7 +27,10 @@ const admin = await login("admin");
 await post("/v1/auth/Accounts/Create", { name: "bob", password: ADMIN_PASSWORD, scopes: ["staff"] }, admin);
 const bob = await login("bob");
 const keyOf = async (name: string, resources: string[] = []) =>
-  (await post("/v1/auth/Keys/Create", { name, resources }, bob)).body as unknown as { secret: string; key: { prefix: string } };
+  (await post("/v1/auth/Keys/Create", { name, resources }, bob)).body as unknown as {
+    secret: string;
+    key: { prefix: string };
+  };
 const rule = (id: string, scope: string, access: string, priority = 0) =>
   post("/v1/auth/Rules/Create", { rule: { id, scope, access, resource: "service:helloworld:*", priority } }, admin);
 
