@@ -116,8 +116,10 @@ function Groups({ groups, onAllow }: { readonly groups: readonly RefusalGroup[] 
         return open === id ? (
           <>
             <Chain chain={group.chain} />
-            <Remedy refused={group.refused} onAllow={onAllow} />
-            <Button onClick={() => setOpen(undefined)}>Close</Button>
+            <span class="row-links">
+              <Remedy refused={group.refused} onAllow={onAllow} />
+              <Button onClick={() => setOpen(undefined)}>Close</Button>
+            </span>
           </>
         ) : (
           <Button onClick={() => setOpen(id)}>Why</Button>
