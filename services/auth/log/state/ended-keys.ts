@@ -1,5 +1,6 @@
 /** The API keys that ended last, to tell their users why they are refused. */
 import type { Key } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { BatchResolveResponse_Result, Caller } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { BoundedMap } from "../../../../src/memory/bounded-map.js";
 import { timestampMs } from "../../../../src/time.js";
 import type { TokenState } from "./token-state.js";
@@ -34,12 +35,19 @@ export class EndedKeys {
 /** What is asked of the state. */
 interface KeyState {
   readonly endedKeys: EndedKeys;
+  callerOf(sha256: Buffer, now: number): Caller | undefined;
   token(sha256: Buffer): TokenState | undefined;
   keyWithPrefix(namespace: string, prefix: string): Key | undefined;
 }
 
+/** The caller of a token, or what the token was. */
+export function resolved(state: KeyState, sha256: Buffer, now: number): BatchResolveResponse_Result {
+  const caller = state.callerOf(sha256, now);
+  return { caller, ended: caller === undefined ? endedKeyOf(state, sha256, now) : undefined };
+}
+
 /** The key of a token that has ended, where it is still remembered. */
-export function endedKeyOf(state: KeyState, sha256: Buffer, now: number): FormerKey | undefined {
+function endedKeyOf(state: KeyState, sha256: Buffer, now: number): FormerKey | undefined {
   const token = state.token(sha256);
   if (token?.kind !== "key") return state.endedKeys.get(sha256.toString("hex"));
   return timestampMs(token.key.expires) <= now ? { ...token.key, revoked: false } : undefined;
