@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import type { HealthRoutes } from "../../gateway/built-in/health.js";
 import { Pages } from "../../gateway/built-in/pages.js";
-import { Refusals } from "../../gateway/built-in/refusals.js";
+import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
@@ -47,7 +47,7 @@ export const startGateway = processOf(async (opening) => {
   const catalog = closeWithProcess(openCatalog(registry, { config, log, budget }));
   const { health, notReady } = healthOf({ guard, catalog, authorities });
   const usage = closeWithProcess(new Usage(registry));
-  const refusals = closeWithProcess(new Refusals({ ...registry, authorities: () => authorities.all }));
+  const refusals = closeWithProcess(new RefusalReporter({ ...registry, authorities: () => authorities.all }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, refusals, callQueue, enrolment };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
@@ -78,7 +78,7 @@ interface HttpPortParts {
   readonly guard: OpenGuard;
   readonly health: HealthRoutes;
   readonly usage: Usage;
-  readonly refusals: Refusals;
+  readonly refusals: RefusalReporter;
   readonly callQueue: OpenCallQueue["callQueue"];
   /** The gateway's enrolment token, if the authority is another process. */
   readonly enrolment?: string;

@@ -1,7 +1,7 @@
 /** `portico server`: everything in one process. Calls between its parts use in-process channels. */
 
 import { forwardTo } from "../../gateway/built-in/forward.js";
-import { Refusals } from "../../gateway/built-in/refusals.js";
+import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
@@ -96,7 +96,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const { firstStart, errors, enrol } = authority;
   const { health, notReady } = healthOf({ guard, catalog, errors });
   const usage = closeWithProcess(new Usage(source));
-  const refusals = closeWithProcess(new Refusals({ ...source, authorities: () => [source] }));
+  const refusals = closeWithProcess(new RefusalReporter({ ...source, authorities: () => [source] }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, refusals, callQueue };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));

@@ -53,7 +53,7 @@ interface Group extends Omit<ReportedRefusals, "count" | "latest"> {
 }
 
 /** The refusals that one gateway remembers. */
-export class Refusals implements RefusalLog {
+export class RefusalReporter implements RefusalLog {
   readonly #options: RefusalsOptions;
   readonly #reporter = randomUUID();
   readonly #timer: NodeJS.Timeout;

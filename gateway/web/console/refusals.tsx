@@ -97,7 +97,7 @@ function Filters({ query, span }: { readonly query: URLSearchParams; readonly sp
 }
 
 interface Allowing {
-  /** Opens the dialog for a rule that would grant the calls; undefined where the visitor may not. */
+  /** Opens the dialog for a rule that would grant the calls; undefined where that is forbidden. */
   readonly onAllow: ((refused: Refused) => Promise<void>) | undefined;
 }
 
@@ -116,8 +116,10 @@ function Groups({ groups, onAllow }: { readonly groups: readonly RefusalGroup[] 
         return open === id ? (
           <>
             <Chain chain={group.chain} />
-            <Remedy refused={group.refused} onAllow={onAllow} />
-            <Button onClick={() => setOpen(undefined)}>Close</Button>
+            <span class="row-links">
+              <Remedy refused={group.refused} onAllow={onAllow} />
+              <Button onClick={() => setOpen(undefined)}>Close</Button>
+            </span>
           </>
         ) : (
           <Button onClick={() => setOpen(id)}>Why</Button>

@@ -6,7 +6,7 @@ import type { Key } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Reason, type Refused } from "../../../src/gen/portico/auth/v1/refusals.js";
 import { type Link, LinkState, type Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { timestampMs } from "../../../src/time.js";
-import type { FormerKey } from "../log/state/state.js";
+import type { FormerKey } from "../log/state/ended-keys.js";
 
 const CHECKS = ["token", "key", "limits", "rules", "service"] as const;
 type Check = (typeof CHECKS)[number];

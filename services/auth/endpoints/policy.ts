@@ -30,6 +30,7 @@ import { apart, coalesced } from "../log/changelog/coalesced.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
 import type { StoreWatch } from "../log/changelog/store-watch.js";
 import type { Holder, Leases, Owner } from "../log/leases/leases.js";
+import { resolved } from "../log/state/ended-keys.js";
 import type { State } from "../log/state/state.js";
 import type { KeyUses } from "./keys.js";
 
@@ -389,8 +390,7 @@ async function batchResolve(journal: Journal, { sha256 }: BatchResolveRequest): 
   const results: BatchResolveResponse["results"] = [];
   let bytes = 0;
   for (const hash of sha256) {
-    const caller = state.callerOf(hash, now);
-    const result = { caller, ended: caller === undefined ? state.endedKey(hash, now) : undefined };
+    const result = resolved(state, hash, now);
     bytes += BatchResolveResponse_Result.encode(result).finish().length;
     // The guard requests the rest again.
     if (bytes > MAX_BATCH_BYTES && results.length > 0) break;

@@ -1,6 +1,6 @@
 /**
- * The refused calls that gateways reported, in memory: the last 10,000 of each gateway. An authority
- * that has restarted gets them again from the gateways.
+ * The refused calls that gateways reported, in memory: the last 10,000 of each gateway. An
+ * authority that has restarted gets them again from the gateways.
  */
 import type { ReportedRefusals, ReportRefusalsRequest } from "../../../src/gen/portico/auth/v1/refusals.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
@@ -19,7 +19,7 @@ interface Reporter {
 }
 
 /** The refused calls as the gateways reported them. */
-export class RefusalLog {
+export class RefusalMemory {
   readonly #reporters = new BoundedMap<string, Reporter>(MAX_REPORTERS);
 
   /**

@@ -18,7 +18,7 @@ import { durationMs, timestampMs, toDuration, toTimestamp } from "../../../src/t
 import type { Changes } from "../log/changelog/changes.js";
 import { chainOfRefusal } from "./chain.js";
 import { accountOf } from "./checks.js";
-import { RefusalLog } from "./refusal-log.js";
+import { RefusalMemory } from "./refusal-log.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -38,7 +38,7 @@ interface Options {
 
 /** The gRPC service portico.auth.v1.Refusals. */
 export function refusals({ changes }: Options): ServicePart {
-  const log = new RefusalLog();
+  const log = new RefusalMemory();
   const started = changes.now;
   return part(RefusalsService, {
     list: (request, context) => list(log, request, { context, now: changes.now, started }),
@@ -69,7 +69,7 @@ interface Sum {
 }
 
 function list(
-  log: RefusalLog,
+  log: RefusalMemory,
   request: ListRefusalsRequest,
   { context, now, started }: ListOptions,
 ): ListRefusalsResponse {
@@ -104,7 +104,7 @@ function list(
   return { period: toDuration(span / PERIODS), groups, moreGroups, since: toTimestamp(started) };
 }
 
-function find(log: RefusalLog, { requestId, key }: FindRefusalsRequest, context: Context): Refusal[] {
+function find(log: RefusalMemory, { requestId, key }: FindRefusalsRequest, context: Context): Refusal[] {
   if ((requestId === "") === (key === "")) throw invalidArgument("request_id: give it, or a key, not both");
   checkPrefix(key);
   if (requestId !== "" && !isRequestId(requestId)) throw invalidArgument("request_id: no request has such an ID");
@@ -123,7 +123,7 @@ function find(log: RefusalLog, { requestId, key }: FindRefusalsRequest, context:
 type Group = ReportedRefusals & { readonly refused: Refused };
 
 /** The refusals that the caller may see: an administrator all of its namespace. */
-function* seenBy(log: RefusalLog, context: Context): Generator<Group> {
+function* seenBy(log: RefusalMemory, context: Context): Generator<Group> {
   const caller = accountOf(context);
   const seesAll = isAdmin(caller);
   for (const group of log.groups()) {

@@ -17,6 +17,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
+import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState, State } from "../log/state/state.js";
 import { chainOfDecision, chainOfEnded } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
@@ -92,7 +93,7 @@ function endedKey(
   { account, key: prefix }: ExplainRequest,
   namespace: string,
 ): ExplainResponse | undefined {
-  const key = prefix === "" ? undefined : state.endedKeyWithPrefix(namespace, prefix, now);
+  const key = prefix === "" ? undefined : endedKeyWithPrefix(state, { namespace, prefix }, now);
   if (key === undefined || (account !== "" && key.account !== account)) return undefined;
   return { code: 401, decidedBy: undefined, matched: [], key: undefined, limited: false, chain: chainOfEnded(key) };
 }

@@ -1,6 +1,6 @@
 // What a gateway remembers of refused calls, and how it reports them to authorities.
 import t, { type Test } from "tap";
-import { Refusals } from "../../../gateway/built-in/refusals.js";
+import { RefusalReporter } from "../../../gateway/built-in/refusals.js";
 import type { RefusedRequest } from "../../../gateway/stages/options.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { descriptorsOf } from "../../../src/contract/built-in-files.js";
@@ -42,7 +42,7 @@ function openAuthority() {
 
 function setUp(t: Test, count = 1) {
   const all = Array.from({ length: count }, openAuthority);
-  const refusals = new Refusals({ authorities: () => all, admission: SYSTEM, log });
+  const refusals = new RefusalReporter({ authorities: () => all, admission: SYSTEM, log });
   t.teardown(() => refusals.close());
   return { refusals, authority: all[0]!.authority, authorities: all.map(({ authority }) => authority) };
 }

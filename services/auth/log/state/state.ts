@@ -7,12 +7,11 @@
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
 import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
 import { serviceScope } from "../../../../src/call/admission.js";
-import { DEFAULT_NAMESPACE, GATEWAY } from "../../../../src/contract/names.js";
+import { GATEWAY } from "../../../../src/contract/names.js";
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
-import { BoundedMap } from "../../../../src/memory/bounded-map.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
@@ -20,11 +19,12 @@ import type { ShareCounts } from "../audit/audit-records.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { DraftTable } from "../records/draft-table.js";
 import { type Records, RecordTable } from "../records/record-table.js";
+import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
-import { type TokenState, tokenOf } from "./token-state.js";
+import { EMPTY_CALLER, type TokenState, tokenOf } from "./token-state.js";
 
 /** An account with its logins and keys. Replaced, never mutated: copies of a namespace share it. */
 export type AccountState = FrozenAccount;
@@ -46,24 +46,7 @@ const NEVER = 253_402_300_799_000;
 /** Maximum number of expired keys, and of expired logins, that one log entry removes. */
 export const MAX_FORGOTTEN = 500;
 
-const EMPTY_CALLER = {
-  namespace: DEFAULT_NAMESPACE,
-  namespaceId: "",
-  account: "",
-  resources: [],
-  reportUse: false,
-  enrolment: "",
-};
 const NONE: readonly number[] = [];
-
-/** Maximum number of ended keys that are remembered, of some 300 bytes each. */
-const MAX_ENDED = 10_000;
-
-/** An API key that has ended. */
-export interface FormerKey extends Pick<Key, "namespace" | "account" | "prefix" | "name" | "expires"> {
-  /** Whether it, or its account, was removed before it expired. */
-  readonly revoked: boolean;
-}
 
 /** The state as of one revision. */
 export class State {
@@ -83,8 +66,7 @@ export class State {
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
-  /** The keys that ended last, by the hex of their SHA-256: to tell their users why. */
-  readonly #ended = new BoundedMap<string, FormerKey>(MAX_ENDED);
+  readonly endedKeys = new EndedKeys();
 
   /** @param base makes this a draft of it; see `draft` */
   constructor(base?: State) {
@@ -133,21 +115,6 @@ export class State {
   keyWithPrefix(namespace: string, prefix: string): Key | undefined {
     const isMatch = (key: Key): boolean => key.prefix === prefix && key.namespace === namespace;
     return prefix === "" ? undefined : this.#keys.find(Buffer.from(prefix), isMatch)?.value;
-  }
-
-  /** The key of a token that has ended, where it is still remembered. */
-  endedKey(sha256: Buffer, now: number): FormerKey | undefined {
-    const token = this.token(sha256);
-    if (token?.kind !== "key") return this.#ended.get(hex(sha256));
-    return timestampMs(token.key.expires) <= now ? { ...token.key, revoked: false } : undefined;
-  }
-
-  /** The key of a namespace that begins with a prefix and ended, where it is still remembered. */
-  endedKeyWithPrefix(namespace: string, prefix: string, now: number): FormerKey | undefined {
-    const present = this.keyWithPrefix(namespace, prefix);
-    if (present !== undefined) return timestampMs(present.expires) <= now ? { ...present, revoked: false } : undefined;
-    for (const key of this.#ended.values()) if (key.prefix === prefix && key.namespace === namespace) return key;
-    return undefined;
   }
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
@@ -297,10 +264,7 @@ export class State {
   /** Removes an account with its logins and keys. */
   removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
     for (const login of logins) this.#logins.remove(login);
-    for (const key of keys) {
-      this.#remember(this.#keys.get(key), true);
-      this.#keys.remove(key);
-    }
+    for (const key of keys) this.#removeKey(key, this.#keys.get(key), true);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -356,10 +320,8 @@ export class State {
   /** Removes the key with the hash; returns it, if there is one. */
   removeKey(sha256: Buffer): Key | undefined {
     const found = this.#findKey(sha256);
-    if (found === undefined) return undefined;
-    this.#removeKey(found.record, found.value);
-    this.#remember(found.value, true);
-    return found.value;
+    if (found !== undefined) this.#removeKey(found.record, found.value, true);
+    return found?.value;
   }
 
   addEnrolment(enrolment: Enrolment): void {
@@ -378,9 +340,7 @@ export class State {
     for (let count = 0; count < MAX_FORGOTTEN; count++) {
       const record = this.#keys.expired(now);
       if (record === undefined) break;
-      const key = this.#keys.get(record);
-      this.#removeKey(record, key);
-      this.#remember(key, false);
+      this.#removeKey(record, this.#keys.get(record), false);
     }
     for (let count = 0; count < MAX_FORGOTTEN; count++) {
       const record = this.#logins.expired(now);
@@ -391,10 +351,6 @@ export class State {
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }
 
-  #remember({ sha256, namespace, account, prefix, name, expires }: Key, revoked: boolean): void {
-    this.#ended.set(hex(sha256), { namespace, account, prefix, name, expires, revoked });
-  }
-
   #findKey(sha256: Buffer): { record: number; value: Key } | undefined {
     return this.#keys.find(sha256, (key) => key.sha256.equals(sha256));
   }
@@ -403,7 +359,9 @@ export class State {
     return this.#logins.find(name, ({ login }) => login.equals(name));
   }
 
-  #removeKey(record: number, { namespace, account }: Key): void {
+  #removeKey(record: number, key: Key, revoked: boolean): void {
+    const { namespace, account } = key;
+    this.endedKeys.remember(key, revoked);
     const owner = this.account(namespace, account);
     this.#keys.remove(record);
     if (owner) this.setAccount(namespace, { ...owner, keys: owner.keys.filter((one) => one !== record) });

@@ -1,5 +1,16 @@
 /** What a token belongs to in the authority's state. */
+import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
 import type { Enrolment, Key, Login, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
+
+/** What the callers of all tokens have where nothing else is said. */
+export const EMPTY_CALLER = {
+  namespace: DEFAULT_NAMESPACE,
+  namespaceId: "",
+  account: "",
+  resources: [],
+  reportUse: false,
+  enrolment: "",
+};
 
 /** What a token belongs to. `spent` is a used refresh token. */
 export type TokenState =
