@@ -13,7 +13,7 @@ export function Account() {
   if (session !== undefined && why === undefined) return <Menu session={session} />;
   return (
     <Button small kind={session === undefined ? "secondary" : "primary"} onClick={askToSignIn}>
-      {session === undefined ? "Sign in" : "Sign in again"}
+      <span>Sign in{session !== undefined && <span class="where-wide"> again</span>}</span>
     </Button>
   );
 }
