@@ -19,7 +19,9 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self'",
+  // Images and recordings in a response have addresses that only the page makes.
+  "img-src 'self' blob:",
+  "media-src blob:",
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

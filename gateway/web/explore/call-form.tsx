@@ -10,13 +10,14 @@ import type { CallProgress } from "./call-progress.js";
 import { errorOf } from "./json-text.js";
 import { focusField, Refused, type RefusedField, Revealed, refusedFields } from "./refusal.js";
 import type { TryItState } from "./request-memory.js";
-import { ResponseView } from "./response-view.js";
+import { type Expected, ResponseView } from "./response-view.js";
 
 /** The id of the form, for its button Send, which is outside of it. */
 export const FORM = "request-form";
 
 export interface CallFormProps {
   readonly progress: CallProgress | undefined;
+  readonly expected: Expected;
   readonly call: TryItState;
   /** Why the request does not fit the REST path, and the field that is the reason. */
   readonly unbound: { readonly error: string; readonly field: string | undefined } | undefined;
@@ -37,7 +38,7 @@ export interface CallFormProps {
   readonly children: ComponentChildren;
 }
 
-export function CallForm({ progress, call, unbound, confirm, onSend, ...props }: CallFormProps) {
+export function CallForm({ progress, expected, call, unbound, confirm, onSend, ...props }: CallFormProps) {
   const { onSent, onEnd, head, buttons, docs, code, children } = props;
   const [sent, setSent] = useState<TryItState>();
   const [asking, setAsking] = useState(false);
@@ -89,7 +90,7 @@ export function CallForm({ progress, call, unbound, confirm, onSend, ...props }:
       <div class="endpoint-side">
         <div class="response-part">
           {(refused.length > 0 || isUnread) && <Corrections refused={refused} onReveal={reveal} />}
-          <ResponseView progress={progress} />
+          <ResponseView progress={progress} expected={expected} />
         </div>
         {code}
       </div>

@@ -30,6 +30,8 @@ export interface CallProgress {
   readonly head: ResponseHead | undefined;
   /** The latest entries. */
   readonly entries: readonly Entry[];
+  /** The body of the response if it is no text. */
+  readonly bytes: Uint8Array<ArrayBuffer> | undefined;
   /** The number of all entries, including those that are no longer shown. */
   readonly total: number;
   readonly failure: (Failure & { readonly advice: string | undefined }) | undefined;
@@ -43,6 +45,7 @@ const STARTED: CallProgress = {
   state: "open",
   head: undefined,
   entries: [],
+  bytes: undefined,
   total: 0,
   failure: undefined,
   opened: false,
@@ -191,6 +194,7 @@ export function useHttpCall() {
       const listener = {
         onHead: (head: ResponseHead) => recorder.change({ head }),
         onMessage: (text: string) => recorder.add(text),
+        onBytes: (bytes: Uint8Array<ArrayBuffer>) => recorder.change({ bytes }),
       };
       const failure = await makeCall({ method, path, body, token, namespace }, listener, controller.signal);
       if (failure === undefined) recorder.change({ state: "done" });

@@ -24,12 +24,16 @@ export interface ResponseHead {
   /** Milliseconds from the request to these headers. */
   readonly milliseconds: number;
   readonly contentType: string;
+  /** Each a name and a value. */
+  readonly headers: readonly (readonly [string, string])[];
 }
 
 export interface ResponseListener {
   onHead(head: ResponseHead): void;
-  /** One message, or the whole body if it has another content type. */
+  /** One message, or the whole body if it is text of another content type. */
   onMessage(text: string): void;
+  /** The whole body if it is no text. */
+  onBytes(bytes: Uint8Array<ArrayBuffer>): void;
 }
 
 /** Why a call was refused or failed. */
@@ -78,12 +82,15 @@ export async function makeCall(
       requestId: response.headers.get("X-Request-Id") ?? "",
       milliseconds: performance.now() - started,
       contentType,
+      headers: [...response.headers],
     });
     if (contentType.startsWith("application/x-ndjson") && response.body)
       return await readMessages(response.body, listener);
-    const text = TEXT.test(contentType)
-      ? await response.text()
-      : `${(await response.arrayBuffer()).byteLength} bytes of ${contentType || "no known type"}`;
+    if (!TEXT.test(contentType)) {
+      listener.onBytes(new Uint8Array(await response.arrayBuffer()));
+      return response.ok ? undefined : { status: response.status, detail: "" };
+    }
+    const text = await response.text();
     listener.onMessage(text);
     const error = readError(text);
     return response.ok ? undefined : { status: response.status, detail: error?.Detail ?? "", details: error?.Details };

@@ -5,6 +5,7 @@
 import { useState } from "preact/hooks";
 import { isJson } from "../../../src/api/json-layout.js";
 import type { ControlProps } from "../ui/field.js";
+import { BytesControl } from "./bytes-control.js";
 import type { Field } from "./document.js";
 import { parseExact, Unfinished } from "./json-text.js";
 
@@ -18,7 +19,6 @@ interface FieldControlProps {
 const PLACEHOLDERS: Readonly<Partial<Record<Field["kind"], string>>> = {
   timestamp: "2026-01-31T12:00:00Z",
   duration: "1.5s",
-  bytes: "base64, such as aGVsbG8=",
 };
 
 /** The control of a value that is not a message. */
@@ -46,6 +46,9 @@ export function Control({ field, control, value, onChange }: FieldControlProps) 
     return (
       <input {...control} {...hidden} value={textOf(value)} onInput={(event) => type(event.currentTarget.value)} />
     );
+  }
+  if (kind === "bytes") {
+    return <BytesControl control={control} placeholder={field.example} value={textOf(value)} onChange={onChange} />;
   }
   return (
     <input

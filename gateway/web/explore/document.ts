@@ -30,6 +30,7 @@ interface Media {
 }
 
 interface Body {
+  readonly description?: string;
   readonly content?: Readonly<Record<string, Media>>;
 }
 
@@ -70,6 +71,16 @@ export interface EndpointDocument {
   /** Whether the response is bytes of a type that the service chooses. */
   readonly returnsBytes: boolean;
   readonly example: unknown;
+  /** An example of the response; undefined for none. */
+  readonly responseExample: unknown;
+  /** The responses to calls that fail. */
+  readonly errors: readonly ErrorDescription[];
+}
+
+export interface ErrorDescription {
+  /** An HTTP status, or `default` for all others. */
+  readonly status: string;
+  readonly description: string;
 }
 
 export interface Message {
@@ -124,6 +135,8 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
     takesBytes: raw !== undefined,
     returnsBytes: mediaOf(success, components.responses, "*/*") !== undefined,
     example: request?.example ?? (socket && reader.example(socket.sends)),
+    responseExample: response?.example,
+    errors: errorsOf(operation.responses, components.responses),
   };
 }
 
@@ -132,15 +145,27 @@ export function successOf<T>(responses: Readonly<Record<string, T>> = {}): T | u
   return responses["200"] ?? Object.entries(responses).find(([status]) => status.startsWith("2"))?.[1];
 }
 
+function errorsOf(
+  responses: Operation["responses"] = {},
+  named: Readonly<Record<string, Body>> = {},
+): readonly ErrorDescription[] {
+  return Object.entries(responses).flatMap(([status, response]) => {
+    const description = referred(response, named)?.description;
+    return /^(?:[45]\d\d|default)$/.test(status) && description !== undefined ? [{ status, description }] : [];
+  });
+}
+
+function referred(body: Referred<Body>, named: Readonly<Record<string, Body>> = {}): Body | undefined {
+  return "$ref" in body ? named[body.$ref.slice(body.$ref.lastIndexOf("/") + 1)] : body;
+}
+
 /** The schema of a body in a media type; undefined if the body does not have this media type. */
 function mediaOf(
   body: Referred<Body> | undefined,
   named: Readonly<Record<string, Body>> | undefined,
   type = "application/json",
 ): Media | undefined {
-  if (body === undefined) return undefined;
-  const found = "$ref" in body ? named?.[body.$ref.slice(body.$ref.lastIndexOf("/") + 1)] : body;
-  return found?.content?.[type];
+  return body && referred(body, named)?.content?.[type];
 }
 
 class Reader {

@@ -13,7 +13,7 @@ import { CloseIcon, PlusIcon } from "../ui/icons.js";
 import { Control } from "./control.js";
 import type { Field, Message } from "./document.js";
 import { syntaxErrorOf, Unfinished } from "./json-text.js";
-import { type Part, partsOf } from "./message-parts.js";
+import { memberPath, type Part, partsOf } from "./message-parts.js";
 import { Prose } from "./prose.js";
 import { useRefusal, useRevealed } from "./refusal.js";
 
@@ -365,10 +365,4 @@ function emptyOf({ kind, cardinality, values }: Field): unknown {
   if (kind === "number") return 0;
   if (kind === "boolean") return false;
   return kind === "enum" ? values[0] : "";
-}
-
-/** The path of a field, or of an entry of a map, in the message at `path`. */
-export function memberPath(path: string, name: string): string {
-  if (!/^[A-Za-z_$@][\w$]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
-  return path === "" ? name : `${path}.${name}`;
 }

@@ -18,7 +18,7 @@ type List = Extract<Node, { type: "list" }>;
 export const MAX_MARKDOWN = 8_192;
 /** Maximum depth of elements. What is deeper is shown as it is written. */
 const MAX_DEPTH = 24;
-/** A line that begins with so many quotes and lists. Only text that is meant to be slow has one. */
+/** A line that begins with 25 quotes or lists takes longest: 1.2 s for 8 KiB of `1. `. */
 const DEEP_LINE = /^(?:[ \t]*(?:>|[-+*][ \t]|\d{1,9}[.)][ \t])){25}/m;
 
 /** The elements of a text; undefined if the text is too long or too deep to read it as Markdown. */

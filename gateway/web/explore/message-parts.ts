@@ -33,3 +33,9 @@ export function partsOf(message: Message, example: object) {
   partsOfMessage.set(message, parts);
   return parts;
 }
+
+/** The path of a field, or of an entry of a map, in the message at `path`. */
+export function memberPath(path: string, name: string): string {
+  if (!/^[A-Za-z_$@][\w$]*$/.test(name)) return `${path}[${JSON.stringify(name)}]`;
+  return path === "" ? name : `${path}.${name}`;
+}

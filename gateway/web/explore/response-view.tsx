@@ -1,22 +1,39 @@
 /** The response to a call: its status, its duration, and its messages. */
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Badge } from "../ui/badge.js";
+import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
+import { DownloadIcon } from "../ui/icons.js";
+import { saveFile } from "../ui/save-file.js";
+import { Tabs } from "../ui/tabs.js";
 import type { CallProgress } from "./call-progress.js";
 import { Json } from "./code.js";
+import type { EndpointDocument, Message } from "./document.js";
+import { syntaxErrorOf } from "./json-text.js";
+import { mediaOf } from "./media.js";
+import { MediaView } from "./media-view.js";
+import { bytesIn, folded } from "./response-bytes.js";
+
+interface ResponseViewProps {
+  readonly progress: CallProgress | undefined;
+  readonly expected: Expected;
+}
 
 /**
  * The element with the status is in the page from the start, because screen readers follow only
  * elements that existed before.
  */
-export function ResponseView({ progress }: { readonly progress: CallProgress | undefined }) {
+export function ResponseView({ progress, expected }: ResponseViewProps) {
   return (
-    <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
-      <div class="stack" role="status">
-        {progress && <Outcome progress={progress} />}
-      </div>
-      {progress && <Content progress={progress} />}
-    </section>
+    <>
+      {progress === undefined && <ExampleResponse described={expected.described} />}
+      <section class={progress === undefined ? "hidden" : "answer"} aria-label={progress && "Response"}>
+        <div class="stack" role="status">
+          {progress && <Outcome progress={progress} />}
+        </div>
+        {progress && <Content progress={progress} expected={expected} />}
+      </section>
+    </>
   );
 }
 
@@ -53,14 +70,147 @@ function Outcome({ progress }: { readonly progress: CallProgress }) {
   );
 }
 
-function Content({ progress }: { readonly progress: CallProgress }) {
-  const { head, state, entries } = progress;
+/** What a response is expected to be. */
+export interface Expected {
+  /** Name of the files that are saved, without an extension, such as `qr-Generate`. */
+  readonly file: string;
+  /** Undefined if there is no document. */
+  readonly described: EndpointDocument | undefined;
+}
+
+const TABS = [
+  { id: "preview", title: "Preview" },
+  { id: "json", title: "JSON" },
+  { id: "headers", title: "Headers" },
+];
+
+function Content({ progress, expected }: { readonly progress: CallProgress; readonly expected: Expected }) {
+  const [tab, setTab] = useState("preview");
+  const { head, state, entries, bytes } = progress;
+  const hasContent = head !== undefined || entries.length > 0;
   return (
     <>
-      {isStream(progress) ? <Messages progress={progress} /> : entries[0] && <Body text={entries[0].text} />}
+      {hasContent && (
+        <Tabs label="Response as" tabs={TABS} selected={tab} onSelect={setTab}>
+          {tab === "headers" ? (
+            <Headers head={head} />
+          ) : isStream(progress) ? (
+            <Messages
+              key={tab}
+              progress={progress}
+              message={tab === "json" ? undefined : expected.described?.response}
+            />
+          ) : bytes !== undefined ? (
+            <Bytes bytes={bytes} file={expected.file} isJson={tab === "json"} type={head?.contentType ?? ""} />
+          ) : (
+            entries[0] && <Body text={entries[0].text} expected={expected} isWhole={tab === "json"} />
+          )}
+        </Tabs>
+      )}
       {head?.requestId && <p class="hint">Request id {head.requestId}</p>}
-      {state === "open" && head === undefined && entries.length === 0 && <p class="soft">Waiting for the response …</p>}
+      {state === "open" && !hasContent && <p class="soft">Waiting for the response …</p>}
     </>
+  );
+}
+
+/** The headers that the browser shows a page. */
+function Headers({ head }: Pick<CallProgress, "head">) {
+  if (head === undefined) return <p class="soft">A browser shows a page no headers of a WebSocket.</p>;
+  return (
+    <dl class="answer-headers">
+      {head.headers.map(([name, value], index) => (
+        <div key={`${index}`}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface BytesProps {
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly file: string;
+  readonly isJson: boolean;
+  /** The Content-Type of the response. */
+  readonly type: string;
+}
+
+function Bytes({ bytes, file, isJson, type }: BytesProps) {
+  const media = useMemo(() => mediaOf(bytes), [bytes]);
+  if (isJson)
+    return (
+      <p class="soft">This response is not JSON. It is {type === "" ? "of no known type" : <code>{type}</code>}.</p>
+    );
+  return <MediaView bytes={bytes} media={media} name="response" file={file} />;
+}
+
+interface BodyProps {
+  readonly text: string;
+  readonly expected: Expected;
+  /** Whether the JSON is shown as it came. */
+  readonly isWhole: boolean;
+}
+
+function Body({ text, expected: { described, file }, isWhole }: BodyProps) {
+  const shown = useMemo(() => (isWhole ? [] : bytesIn(described?.response, text)), [text, described, isWhole]);
+  const isJson = syntaxErrorOf(text) === undefined;
+  const save = () =>
+    saveFile(
+      `${file}.${isJson ? "json" : "txt"}`,
+      new Blob([text], { type: isJson ? "application/json" : "text/plain" }),
+    );
+  return (
+    <div class="stack">
+      {shown.map(({ path, bytes, media }) => (
+        <MediaView key={path} bytes={bytes} media={media} name={path} file={`${file}-${path}`} />
+      ))}
+      <div class="answer-body">
+        <div class="answer-actions">
+          <Button small kind="quiet" aria-label="Save the response" onClick={save}>
+            <DownloadIcon /> Save
+          </Button>
+          <CopyButton text={text} what="the response" />
+        </div>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
+        <pre class="code-block" tabIndex={0}>
+          <Json text={folded(text, shown)} />
+        </pre>
+      </div>
+    </div>
+  );
+}
+
+/** Before the first call: what the response may look like, and how the call may fail. */
+function ExampleResponse({ described }: { readonly described: EndpointDocument | undefined }) {
+  if (described === undefined || (described.responseExample === undefined && described.errors.length === 0))
+    return null;
+  return (
+    <section class="answer example" aria-label="Example">
+      <p class="answer-head">
+        {described.responseExample !== undefined && <Badge>Example</Badge>}
+        <span class="soft">Nothing has been sent yet.</span>
+      </p>
+      {described.responseExample !== undefined && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus.
+        <pre class="code-block" tabIndex={0}>
+          <Json text={JSON.stringify(described.responseExample)} />
+        </pre>
+      )}
+      {described.errors.length > 0 && (
+        <details class="more">
+          <summary>How it can fail</summary>
+          <dl class="answer-errors">
+            {described.errors.map(({ status, description }) => (
+              <div key={status}>
+                <dt>{status === "default" ? "other" : status}</dt>
+                <dd>{description}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </section>
   );
 }
 
@@ -80,20 +230,14 @@ function StateBadge({ progress }: { readonly progress: CallProgress }) {
   );
 }
 
-function Body({ text }: { readonly text: string }) {
-  return (
-    <div class="answer-body">
-      <CopyButton text={text} what="the response" />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
-      <pre class="code-block" tabIndex={0}>
-        <Json text={text} />
-      </pre>
-    </div>
-  );
+interface MessagesProps {
+  readonly progress: CallProgress;
+  /** Names the bytes fields, whose base64 is folded; undefined to show all of it. */
+  readonly message: Message | undefined;
 }
 
 /** Scrolls to the newest message, unless the reader has scrolled up. */
-function Messages({ progress: { entries, total } }: { readonly progress: CallProgress }) {
+function Messages({ progress: { entries, total }, message }: MessagesProps) {
   const list = useRef<HTMLOListElement>(null);
   // Read before the next drawing, because a scroll event would come only after it.
   const follows = list.current === null || isAtEnd(list.current);
@@ -111,7 +255,7 @@ function Messages({ progress: { entries, total } }: { readonly progress: CallPro
             {sent && <span class="message-sent">sent</span>} {milliseconds(at)}
           </span>
           <pre>
-            <Json text={text} short />
+            <Json text={sent ? text : folded(text, bytesIn(message, text))} short />
           </pre>
         </li>
       ))}

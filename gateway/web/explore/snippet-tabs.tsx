@@ -21,6 +21,10 @@ interface SnippetTabsProps {
   readonly rest?: RestPath | undefined;
 }
 
+/** Maximum characters of a request that code is written for. */
+const MAX_CODE = 100_000;
+const TOO_LONG = "This request is too long to be written into code. Have the code read it from a file.";
+
 /** The chosen language. It stays the same for the next endpoint. */
 let lastChoice = "curl";
 
@@ -28,7 +32,12 @@ export function SnippetTabs({ endpoint, call, withToken, described, rest }: Snip
   const [chosen, setChosen] = useState(lastChoice);
   const bound = rest && boundCall(rest, call.text, described?.request, true);
   const jsonError = errorOf(call.text) ?? roundingError(call.text);
-  const error = jsonError === undefined ? bound?.error : `Correct the JSON of the request first. ${jsonError}`;
+  const error =
+    call.text.length > MAX_CODE
+      ? TOO_LONG
+      : jsonError === undefined
+        ? bound?.error
+        : `Correct the JSON of the request first. ${jsonError}`;
   const snippets = snippetsFor({
     origin: location.origin,
     path: endpoint.path,

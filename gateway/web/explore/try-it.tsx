@@ -65,6 +65,7 @@ export function TryIt({ service, endpoint, described, paths, call, onCall, onSen
   return (
     <Controls
       target={target}
+      expected={{ described, file: `${service}-${endpoint.name}` }}
       call={call}
       body={body}
       unbound={bound?.error === undefined ? undefined : { error: bound.error, field: bound.field }}

@@ -43,8 +43,8 @@ export interface PageOptions {
 }
 
 /** A Portico with a shop behind it, and a browser. Both end with the test. */
-export async function open(t: Test): Promise<Setting> {
-  const front = await openShopFront(t);
+export async function open(t: Test, ownServices?: string): Promise<Setting> {
+  const front = await openShopFront(t, ownServices);
   return { ...front, browser: await launch(t) };
 }
 
@@ -97,7 +97,9 @@ export async function visit(
   requestsOf.set(page, open);
   page.on("request", (request) => {
     open.add(request);
-    if (!request.url().startsWith(origin)) watched.elsewhere.push(request.url());
+    // An address that the page has made for bytes is of its origin, too.
+    const url = request.url().replace(/^blob:/, "");
+    if (!url.startsWith(origin)) watched.elsewhere.push(url);
   });
   page.on("requestfinished", (request) => open.delete(request));
   page.on("requestfailed", (request) => open.delete(request));

@@ -59,7 +59,7 @@ t.test("with only the keyboard", async (t) => {
     await page.keyboard.press("Enter");
     await byEnter;
     await page.getByText("200 OK").waitFor();
-    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("tablist", { name: "Request as" }).getByRole("tab", { name: "JSON" }).click();
     const byControl = sent();
     await page.getByRole("textbox", { name: "Request as JSON" }).focus();
     await page.keyboard.press("Control+Enter");
@@ -115,7 +115,7 @@ t.test("with only the keyboard", async (t) => {
     await press(page, "Add an entry to notes");
     await press(page, "Remove notes 1");
     t.equal(await focused(page), "Add an entry to notes");
-    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("tablist", { name: "Request as" }).getByRole("tab", { name: "JSON" }).click();
     await page.getByRole("textbox", { name: "Request as JSON" }).fill("{");
     await page.getByRole("tab", { name: "Form" }).click();
     await press(page, "Start anew");

@@ -55,7 +55,7 @@ t.test("sends only what was typed", { timeout: 200_000 }, async (t) => {
     const { page } = await visit(t, setting, "/explore/helloworld/Helloworld.Call");
     const send = () => page.getByRole("button", { name: "Send" }).click();
     t.equal(await sentBody(page, "/helloworld/Call", send), "{}");
-    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByRole("tablist", { name: "Request as" }).getByRole("tab", { name: "JSON" }).click();
     t.equal(await page.getByRole("textbox", { name: "Request as JSON" }).inputValue(), "{}");
     t.match(await page.locator(".snippets pre").textContent(), "-d '{}'", "the code sends the same");
     await page.getByRole("button", { name: "Fill in the example" }).click();

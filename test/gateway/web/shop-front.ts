@@ -16,15 +16,18 @@ export interface ShopFront {
   readonly folder: string;
 }
 
-/** The shop front ends with the test. */
-export async function openShopFront(t: Test): Promise<ShopFront> {
+/**
+ * The shop front ends with the test.
+ * @param ownServices the built-in services that run
+ */
+export async function openShopFront(t: Test, ownServices = "helloworld"): Promise<ShopFront> {
   const folder = t.testdir({});
   const shop = await openShop(folder);
   t.teardown(() => shop.close());
   const config = join(folder, "portico.json");
   writeFileSync(config, JSON.stringify({ services: [shop.entry] }));
   const data = await installation(join(folder, "data"));
-  const env = { PORTICO_DATA: data, PORTICO_CONFIG: config, PORTICO_OWN_SERVICES: "helloworld" };
+  const env = { PORTICO_DATA: data, PORTICO_CONFIG: config, PORTICO_OWN_SERVICES: ownServices };
   const portico = await start(["server"], env);
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");

@@ -105,8 +105,10 @@ export async function openShop(folder: string): Promise<Shop> {
       receive(call, { text: call.request.data.toString() });
       done(null, { count: call.request.data.length });
     },
-    Print: (call: ServerUnaryCall<{ customer?: string }, object>, done: sendUnaryData<object>) => {
+    Print: (call: ServerUnaryCall<{ customer?: string; stamp?: Buffer }, object>, done: sendUnaryData<object>) => {
       receive(call, call.request);
+      const { stamp } = call.request;
+      if (stamp?.length) return done(null, { contentType: "image/png", data: stamp });
       done(null, { content_type: "text/plain", data: Buffer.from(`Order of ${call.request.customer}`) });
     },
     Fail: (call: ServerUnaryCall<{ code?: number; message?: string }, object>, done: sendUnaryData<object>) => {
