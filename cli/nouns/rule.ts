@@ -6,6 +6,7 @@
  */
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
+import { previewAll } from "../../src/api/preview.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
 import { CompletedOption, type NamedItems, namesOf, resources, services } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
@@ -165,7 +166,8 @@ function decision({ code, decidedBy, key, limited }: ExplainResponse): string {
 async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
   const listed = await services.list(client);
   const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
-  const { effects } = await client.ask("auth/Rules/Preview", { ...change, resources });
+  const ask = async (resources: string[]) => (await client.ask("auth/Rules/Preview", { ...change, resources })).effects;
+  const effects = await previewAll(ask, resources);
   const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
   if (rows.length > 0 || output !== undefined) await printList(io, output, rows, EFFECT_COLUMNS);
   io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");

@@ -18,9 +18,10 @@ const PLACES = `[...document.querySelectorAll("dialog[open] :is(input, select, t
   const { top, bottom, left, right } = control.getBoundingClientRect();
   const end = document.querySelector("dialog[open] .dialog-end").getBoundingClientRect();
   const dialog = document.querySelector("dialog[open]").getBoundingClientRect();
+  const isInEnd = control.closest(".dialog-end") !== null;
   const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
   return {
-    behind: bottom > end.top + 1 && top < end.bottom - 1,
+    behind: !isInEnd && bottom > end.top + 1 && top < end.bottom - 1,
     outside: top < dialog.top - 1 || bottom > dialog.bottom + 1,
     isOnTop: hit === control,
   };
