@@ -65,6 +65,7 @@ export async function install(folder: string): Promise<Installation> {
         access: Access.GRANTED,
         resource: "service:helloworld:*",
         priority: 0,
+        disabled: false,
       }),
       ...unrelatedRules(9),
     ]);

@@ -14,7 +14,10 @@ function withRules(count: number): RuleSet {
     resource: `service:big:Big.E${index}${index % 10 === 0 ? "*" : ""}`,
     priority: index % 5,
   }));
-  return RuleSet.compile([...rules, { id: "all", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 9 }]);
+  return RuleSet.compile([
+    ...rules,
+    { id: "all", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 9, disabled: false },
+  ]);
 }
 
 /** Nanoseconds per decision: the best of several runs. */

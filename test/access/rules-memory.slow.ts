@@ -19,7 +19,7 @@ t.test("a hundred thousand rules that are created and deleted leave no memory in
   for (let index = 0; index < 100_000; index++) {
     const star = index % 2 === 0 ? "*" : "";
     const resource = `t${index}${star}:n${index}${star}:e${index}${star}`;
-    set.add({ id: "r", scope: "staff", access: Access.GRANTED, resource, priority: 0 });
+    set.add({ id: "r", scope: "staff", access: Access.GRANTED, resource, priority: 0, disabled: false });
     set.delete("r");
   }
   const grown = heap() - before;

@@ -210,12 +210,14 @@ export interface ExplainResponse {
   readonly code: number;
   /** The rule that decided; absent when none matched. */
   readonly decidedBy?: Rule;
-  /** Every rule that matches the resource and the caller, by descending priority. */
+  /** Every rule that matches the resource and the caller, by descending priority; without disabled ones. */
   readonly matched: readonly Rule[];
   /** The API key that the request names; absent where it names none. */
   readonly key?: Key;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   readonly limited: boolean;
+  /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
+  readonly disabled: readonly Rule[];
 }
 
 export interface Key {
@@ -377,12 +379,14 @@ export interface Namespace {
   readonly created?: Timestamp;
 }
 
-/** At most one of `create`, `delete`. */
+/** At most one of `create`, `delete`, `set`. */
 export interface PreviewRequest {
   /** The rule that would be created. */
   readonly create?: RuleInput | undefined;
   /** The ID of the rule that would be deleted. */
   readonly delete?: string | undefined;
+  /** The rule that would replace the one with its ID. */
+  readonly set?: RuleInput | undefined;
   /**
    * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
    * `auth` and `registry` are left out, because rules do not govern them.
@@ -439,6 +443,8 @@ export interface Rule {
   readonly resource: string;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority: number;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  readonly disabled: boolean;
 }
 
 export interface RuleInput {
@@ -454,6 +460,8 @@ export interface RuleInput {
   readonly resource?: string | undefined;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority?: number | string | undefined;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  readonly disabled?: boolean | undefined;
 }
 
 export interface ScopeList {
@@ -477,6 +485,16 @@ export interface SetPasswordRequest {
 }
 
 export type SetPasswordResponse = Readonly<Record<string, never>>;
+
+export interface SetRuleRequest {
+  /** The rule as it then is, such as that of Create. Its ID names the rule that is replaced. */
+  readonly rule?: RuleInput | undefined;
+  /**
+   * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   */
+  readonly expected?: RuleInput | undefined;
+}
 
 export interface SetScopesRequest {
   /** The account, such as `bob`. */
@@ -699,6 +717,13 @@ export interface Auth {
      */
     create(request?: CreateRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
+     * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
+     * the new rule, and none grants by the old one.
+     *
+     * Only administrators may call it.
+     */
+    set(request?: SetRuleRequest, options?: CallOptions): Promise<Rule>;
+    /**
      * Deletes a rule. No gateway grants by it any more when this answers.
      *
      * Only administrators may call it.
@@ -711,7 +736,7 @@ export interface Auth {
      */
     explain(request?: ExplainRequest, options?: CallOptions): Promise<ExplainResponse>;
     /**
-     * Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing.
+     * Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing.
      *
      * Only administrators may call it.
      */
@@ -767,6 +792,7 @@ export const authEndpoints: EndpointTable = {
   rules: {
     list: { path: "/auth/Rules/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Rules/Create", shape: "unary" },
+    set: { path: "/auth/Rules/Set", shape: "unary" },
     delete: { path: "/auth/Rules/Delete", shape: "unary" },
     explain: { path: "/auth/Rules/Explain", shape: "unary", idempotent: true },
     preview: { path: "/auth/Rules/Preview", shape: "unary", idempotent: true },

@@ -108,7 +108,7 @@ function simpleEvent(): fc.Arbitrary<Events> {
     fc.record({ namespace, name, scopes }).map((value): Events => ({ $case: "scopesSet", value })),
     fc.record({ namespace, name }).map((value): Events => ({ $case: "passwordSet", value: { ...value, password } })),
     fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
-      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
       return { $case: "ruleCreated", value: { namespace, rule } };
     }),
     fc.record({ namespace, id: name }).map((value): Events => ({ $case: "ruleDeleted", value })),
@@ -280,7 +280,7 @@ t.test("an event without a target changes nothing, and sends guards no change", 
   const [namespace, name, rule] = [
     "n0",
     "b",
-    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false },
   ];
   const state = withAccount();
   apply(state, entryOf(0, { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a" } } }));

@@ -226,7 +226,7 @@ t.test("a guard of another authority gets a change at its next ping", async (t) 
   watch.start();
   watch.applied((await watch.ping()).revision);
   const token = await here.login();
-  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
   const start = performance.now();
   await here.call(RulesService.create, { rule }, token);
   t.ok(performance.now() - start >= SHORT - EARLY, "and until its lease has run out, the change waits");

@@ -23,6 +23,7 @@ const rule = (id: string, fields: Partial<Rule> = {}): Rule => ({
   access: Access.GRANTED,
   resource: "*:*:*",
   priority: 0,
+  disabled: false,
   ...fields,
 });
 const effect = (before: number, after: number, resources: string[], callers: Partial<Effect>): Effect => ({

@@ -9,6 +9,7 @@ const rule = (fields: Partial<Rule> = {}): Rule => ({
   access: Access.GRANTED,
   resource: "*:*:*",
   priority: 0,
+  disabled: false,
   ...fields,
 });
 

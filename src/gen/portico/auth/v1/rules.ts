@@ -30,6 +30,8 @@ export interface Rule {
   resource: string;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   priority: number;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  disabled: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -53,6 +55,19 @@ export interface ListRulesResponse {
 
 export interface CreateRuleRequest {
   rule: Rule | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface SetRuleRequest {
+  /** The rule as it then is, such as that of Create. Its ID names the rule that is replaced. */
+  rule:
+    | Rule
+    | undefined;
+  /**
+   * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   */
+  expected: Rule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -87,7 +102,7 @@ export interface ExplainResponse {
   decidedBy:
     | Rule
     | undefined;
-  /** Every rule that matches the resource and the caller, by descending priority. */
+  /** Every rule that matches the resource and the caller, by descending priority; without disabled ones. */
   matched: Rule[];
   /** The API key that the request names; absent where it names none. */
   key:
@@ -95,6 +110,8 @@ export interface ExplainResponse {
     | undefined;
   /** Whether the rules grant the call, but the key is limited to other resources: 403. */
   limited: boolean;
+  /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
+  disabled: Rule[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -106,6 +123,9 @@ export interface PreviewRequest {
     | //
     /** The ID of the rule that would be deleted. */
     { $case: "delete"; value: string }
+    | //
+    /** The rule that would replace the one with its ID. */
+    { $case: "set"; value: Rule }
     | undefined;
   /**
    * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
@@ -139,7 +159,7 @@ export interface Effect {
 }
 
 function createBaseRule(): Rule {
-  return { id: "", scope: "", access: 0, resource: "", priority: 0, _unknownFields: undefined };
+  return { id: "", scope: "", access: 0, resource: "", priority: 0, disabled: false, _unknownFields: undefined };
 }
 
 export const Rule = {
@@ -158,6 +178,9 @@ export const Rule = {
     }
     if (message.priority !== 0) {
       writer.uint32(40).int32(message.priority);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(48).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -210,6 +233,14 @@ export const Rule = {
           message.priority = reader.int32();
           continue;
         }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -230,6 +261,7 @@ export const Rule = {
     message.access = object.access ?? 0;
     message.resource = object.resource ?? "";
     message.priority = object.priority ?? 0;
+    message.disabled = object.disabled ?? false;
     return message;
   },
 };
@@ -373,6 +405,46 @@ export const CreateRuleRequest = {
   },
 };
 
+function createBaseSetRuleRequest(): SetRuleRequest {
+  return { rule: undefined, expected: undefined, _unknownFields: undefined };
+}
+
+export const SetRuleRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetRuleRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetRuleRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.rule = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.expected = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseDeleteRuleRequest(): DeleteRuleRequest {
   return { id: "", _unknownFields: undefined };
 }
@@ -502,7 +574,15 @@ export const ExplainRequest = {
 };
 
 function createBaseExplainResponse(): ExplainResponse {
-  return { code: 0, decidedBy: undefined, matched: [], key: undefined, limited: false, _unknownFields: undefined };
+  return {
+    code: 0,
+    decidedBy: undefined,
+    matched: [],
+    key: undefined,
+    limited: false,
+    disabled: [],
+    _unknownFields: undefined,
+  };
 }
 
 export const ExplainResponse = {
@@ -521,6 +601,9 @@ export const ExplainResponse = {
     }
     if (message.limited !== false) {
       writer.uint32(40).bool(message.limited);
+    }
+    for (const v of message.disabled) {
+      Rule.encode(v!, writer.uint32(50).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -573,6 +656,14 @@ export const ExplainResponse = {
           message.limited = reader.bool();
           continue;
         }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.disabled.push(Rule.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -596,6 +687,9 @@ export const PreviewRequest = {
         break;
       case "delete":
         writer.uint32(18).string(message.change.value);
+        break;
+      case "set":
+        Rule.encode(message.change.value, writer.uint32(34).fork()).join();
         break;
     }
     for (const v of message.resources) {
@@ -626,6 +720,14 @@ export const PreviewRequest = {
           }
 
           message.change = { $case: "delete", value: reader.string() };
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.change = { $case: "set", value: Rule.decode(reader, reader.uint32()) };
           continue;
         }
         case 3: {
@@ -820,6 +922,17 @@ export const RulesService = {
     responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
     responseDeserialize: (value: Buffer): Rule => Rule.decode(value),
   },
+  /**
+   * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
+   * the new rule, and none grants by the old one.
+   */
+  set: {
+    path: "/portico.auth.v1.Rules/Set" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): SetRuleRequest => SetRuleRequest.decode(value),
+    responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
+  },
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   delete: {
     path: "/portico.auth.v1.Rules/Delete" as const,
@@ -840,7 +953,7 @@ export const RulesService = {
     responseSerialize: (value: ExplainResponse): Buffer => ExplainResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ExplainResponse => ExplainResponse.decode(value),
   },
-  /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
+  /** Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing. */
   preview: {
     path: "/portico.auth.v1.Rules/Preview" as const,
     requestStream: false as const,
