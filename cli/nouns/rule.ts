@@ -8,7 +8,14 @@ import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import { previewAll } from "../../src/api/preview.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
-import { CompletedOption, type NamedItems, namesOf, resources, services, withSuggestion } from "../command/candidates.js";
+import {
+  CompletedOption,
+  type NamedItems,
+  namesOf,
+  resources,
+  services,
+  withSuggestion,
+} from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -63,8 +70,7 @@ interface CreateOptions {
 
 const fieldOptions = {
   access: () => new Option("--access <access>", "granted or denied").choices(["granted", "denied"]),
-  scope: () =>
-    new CompletedOption("--scope <scope>", "'<public>' everyone, '*' anyone logged in, or a scope", scopes),
+  scope: () => new CompletedOption("--scope <scope>", "'<public>' everyone, '*' anyone logged in, or a scope", scopes),
   resource: () =>
     new CompletedOption("--resource <pattern>", "type:name:endpoint, each a word, word*, or *", resources),
   disabled: () =>

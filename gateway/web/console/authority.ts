@@ -44,7 +44,7 @@ export async function listResources(signal?: AbortSignal): Promise<string[]> {
 
 /** The callers and resources for which a change of the rules changes the decision. */
 export function preview(
-  change: Pick<Request<"auth/Rules/Preview">, "create" | "delete">,
+  change: Pick<Request<"auth/Rules/Preview">, "create" | "set" | "delete">,
   resources: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Effect[]> {

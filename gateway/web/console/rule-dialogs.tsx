@@ -13,14 +13,11 @@ import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
 import { EffectSums, Effects } from "./rule-table.js";
 
-interface Draft extends Omit<Rule, "priority"> {
-  readonly priority: string;
-}
+const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0", disabled: false };
 
-const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0" };
-
-export function CreateRuleDialog(props: DialogProps) {
-  const [draft, setDraft] = useState(EMPTY);
+/** @param props.like the rule that is duplicated */
+export function CreateRuleDialog({ like, ...props }: DialogProps & { readonly like?: Rule | undefined }) {
+  const [draft, setDraft] = useState(like === undefined ? EMPTY : { ...draftOf(like), id: "" });
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const resources = useLoad(listResources, []);
@@ -116,23 +113,6 @@ function PriorityField(props: InputProps) {
       required
     />
   );
-}
-
-// A priority is an int32 (proto/portico/auth/v1/rules.proto).
-const MIN_PRIORITY = -(2 ** 31);
-const MAX_PRIORITY = 2 ** 31 - 1;
-
-function priorityProblem(text: string): string | undefined {
-  const priority = Number(text);
-  if (Number.isInteger(priority) && priority >= MIN_PRIORITY && priority <= MAX_PRIORITY) return undefined;
-  return `Must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`;
-}
-
-/** The rule to create; undefined as long as something is missing or wrong. */
-function complete(draft: Draft): Rule | undefined {
-  const { id, scope, resource, priority } = draft;
-  if (id === "" || scope === "" || priority === "" || priorityProblem(priority) !== undefined) return undefined;
-  return problemOf(resource) === undefined ? { ...draft, priority: Number(priority) } : undefined;
 }
 
 /** The authority is asked when typing has paused for this long, in milliseconds. */

@@ -5,43 +5,20 @@
 import { type EffectSum, sumsOf } from "../../../src/api/preview.js";
 import type { Effect, Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import { Actions } from "../ui/button.js";
-import { type Column, FilteredTable } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
+import { VirtualTable } from "../ui/virtual-table.js";
 
-interface RuleTableProps {
-  readonly caption: string;
-  readonly rules: readonly Rule[];
-  readonly onDelete?: (rule: Rule) => void;
-}
+export const RULE_COLUMNS: readonly Column<Rule>[] = [
+  { title: "ID", cell: ({ id }) => <span title={id}>{id}</span> },
+  { title: "Scope", cell: Scope },
+  { title: "Access", cell: (rule) => <AccessBadge {...rule} /> },
+  { title: "Resource", cell: ({ resource }) => <code title={resource}>{resource}</code> },
+  { title: "Priority", cell: ({ priority }) => priority, numeric: true },
+];
 
-export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
-  const columns: Column<Rule>[] = [
-    { title: "ID", cell: ({ id }) => id },
-    { title: "Scope", cell: Scope },
-    { title: "Access", cell: ({ access }) => <AccessBadge access={access} /> },
-    { title: "Resource", cell: ({ resource }) => <code>{resource}</code> },
-    { title: "Priority", cell: ({ priority }) => priority, numeric: true },
-  ];
-  if (onDelete !== undefined) {
-    columns.push({
-      title: "Actions",
-      cell: (rule) => (
-        <Actions
-          actions={[{ title: "Delete", label: `Delete ${rule.id}`, kind: "danger", act: () => onDelete(rule) }]}
-        />
-      ),
-    });
-  }
-  return (
-    <FilteredTable
-      caption={caption}
-      what="rules"
-      columns={columns}
-      rows={rules}
-      rowKey={({ id }) => id}
-      text={({ id, scope, access, resource }) => [id, scope, access, resource].join(" ")}
-    />
-  );
+/** Rules that can only be read. */
+export function RuleTable({ caption, rules }: { readonly caption: string; readonly rules: readonly Rule[] }) {
+  return <VirtualTable caption={caption} columns={RULE_COLUMNS} rows={rules} rowKey={({ id }) => id} />;
 }
 
 const SCOPES: Readonly<Record<string, string>> = { "<public>": "everyone", "*": "anyone logged in" };
@@ -55,7 +32,8 @@ function Scope({ scope }: Pick<Rule, "scope">) {
   );
 }
 
-function AccessBadge({ access }: Pick<Rule, "access">) {
+function AccessBadge({ access, disabled }: Pick<Rule, "access" | "disabled">) {
+  if (disabled) return <Badge title="It decides nothing">{access === "GRANTED" ? "Granted" : "Denied"}, off</Badge>;
   return <Badge tone={access === "GRANTED" ? "good" : "bad"}>{access === "GRANTED" ? "Granted" : "Denied"}</Badge>;
 }
 

@@ -66,3 +66,8 @@ export const DownloadIcon = icon(
 );
 export const ArrowIcon = icon("m6 3.5 4.5 4.5L6 12.5");
 export const PlusIcon = icon("M8 3v10M3 8h10");
+export const MoreIcon = () => (
+  <Icon>
+    <path d="M3 8h.01M8 8h.01M13 8h.01" stroke-width="2.5" />
+  </Icon>
+);

@@ -410,6 +410,16 @@ function createBaseSetRuleRequest(): SetRuleRequest {
 }
 
 export const SetRuleRequest = {
+  encode(message: SetRuleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rule !== undefined) {
+      Rule.encode(message.rule, writer.uint32(10).fork()).join();
+    }
+    if (message.expected !== undefined) {
+      Rule.encode(message.expected, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SetRuleRequest {
     const reader = openMessage(input);
@@ -930,8 +940,10 @@ export const RulesService = {
     path: "/portico.auth.v1.Rules/Set" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: SetRuleRequest): Buffer => SetRuleRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetRuleRequest => SetRuleRequest.decode(value),
     responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Rule => Rule.decode(value),
   },
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   delete: {
