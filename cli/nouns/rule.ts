@@ -74,7 +74,7 @@ const fieldOptions = {
   resource: () =>
     new CompletedOption("--resource <pattern>", "type:name:endpoint, each a word, word*, or *", resources),
   disabled: () =>
-    new Option("--disabled [boolean]", "keep the rule, but let it decide nothing; true or false")
+    new Option("--disabled [boolean]", "keep the rule, but let it decide nothing")
       .choices(["true", "false"])
       .preset("true")
       .argParser((text: string) => booleanOf(text)),

@@ -1,5 +1,6 @@
 /** Edits a rule in its row. Below the table: the effect in numbers, and the button that saves it. */
 import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { type Loading, useLoad, useSubmit } from "../state/load.js";
@@ -39,10 +40,16 @@ export function complete(draft: Draft): Rule | undefined {
 const FORM = "rule-edit";
 
 /** The cells of the row that is edited, by the title of their column. */
-export function editedCells(draft: Draft, onInput: (draft: Draft) => void): Record<string, ComponentChildren> {
+export function editedCells(
+  draft: Draft,
+  onInput: (draft: Draft) => void,
+  onClose: () => void,
+): Record<string, ComponentChildren> {
+  const onKeyDown = ({ key }: KeyboardEvent) => key === "Escape" && onClose();
   const input = (name: "scope" | "resource" | "priority", label: string) => (
     <input
       form={FORM}
+      onKeyDown={onKeyDown}
       aria-label={`${label} of ${draft.id}`}
       required
       autocomplete="off"
@@ -59,6 +66,7 @@ export function editedCells(draft: Draft, onInput: (draft: Draft) => void): Reco
     Access: (
       <select
         form={FORM}
+        onKeyDown={onKeyDown}
         aria-label={`Access of ${draft.id}`}
         value={draft.access}
         onChange={({ currentTarget }) => onInput({ ...draft, access: currentTarget.value as Rule["access"] })}
@@ -88,8 +96,8 @@ interface EditBarProps {
 /** The authority is asked when typing has paused for this long, in milliseconds. */
 const PAUSE_MS = 300;
 
-export function EditBar({ rule, draft, resources, onClose, onDone }: EditBarProps) {
-  const changed = complete(draft);
+/** What the changed rule would change; `value` is undefined until it is known. */
+function useEffectOf(changed: Rule | undefined, resources: Loading<readonly string[]>) {
   const { value: known } = resources;
   const effects = useLoad(
     async (signal) => {
@@ -98,19 +106,31 @@ export function EditBar({ rule, draft, resources, onClose, onDone }: EditBarProp
       signal.throwIfAborted();
       return preview({ set: changed }, known, signal);
     },
-    [JSON.stringify(draft), known],
+    [JSON.stringify(changed), known],
   );
   const value = effects.busy || !effects.isCurrent ? undefined : effects.value;
+  return { effects, value, error: resources.error ?? (effects.busy ? undefined : effects.error) };
+}
+
+export function EditBar({ rule, draft, resources, onClose, onDone }: EditBarProps) {
+  const changed = complete(draft);
+  const { effects, value, error } = useEffectOf(changed, resources);
   const problem = problemWith(draft, rule) ?? (value === undefined ? UNKNOWN : undefined);
-  const error = resources.error ?? (effects.busy ? undefined : effects.error);
   const saving = useSubmit(async () => {
     if (changed === undefined || problem !== undefined) return;
     await call("auth/Rules/Set", { rule: changed, expected: rule });
     announce(`Rule ${rule.id} is changed`);
     onDone();
   });
+  const bar = useRef<HTMLFormElement>(null);
+  useLayoutEffect(() => {
+    const isEdited = rule.disabled === draft.disabled;
+    const first = isEdited ? document.querySelector<HTMLElement>(`input[form=${FORM}]`) : null;
+    (first ?? bar.current?.querySelector("button"))?.focus();
+  }, []);
   return (
     <form
+      ref={bar}
       id={FORM}
       class="card stack edit-bar"
       aria-label={`Change of rule ${rule.id}`}

@@ -31,24 +31,22 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
   const searched = useMemo(() => rules.map((rule) => ({ rule, text: textOf(rule) })), [rules]);
   const found = useMemo(() => sorted(filtered(searched, filter), sorting), [searched, filter, sorting]);
   const edit = (rule: Rule, change: Partial<Draft> = {}) => setEdited({ rule, draft: { ...draftOf(rule), ...change } });
-  const menu = (rule: Rule) => [
-    { label: "Edit", onSelect: () => edit(rule) },
-    { label: "Duplicate", onSelect: () => onDuplicate(rule) },
-    {
-      label: rule.disabled ? "Switch on" : "Switch off",
-      onSelect: () => edit(rule, { disabled: !rule.disabled }),
-    },
-    { label: "Delete", danger: true, onSelect: () => onDelete(rule) },
-  ];
-  const cells = edited && editedCells(edited.draft, (draft) => setEdited({ ...edited, draft }));
+  const close = () => {
+    setEdited(undefined);
+    focusOn(edited?.rule);
+  };
+  const cells = edited && editedCells(edited.draft, (draft) => setEdited({ ...edited, draft }), close);
   const columns: Column<Rule>[] = RULE_COLUMNS.map((column) => ({
     ...column,
     cell: (rule) => (rule.id === edited?.rule.id && cells?.[column.title]) || column.cell(rule),
   }));
-  columns.push({
-    title: "Actions",
-    cell: (rule) => <Menu label={`Actions for rule ${rule.id}`} items={menu(rule)} />,
-  });
+  const items = (rule: Rule) => [
+    { label: "Edit", onSelect: () => edit(rule) },
+    { label: "Duplicate", onSelect: () => onDuplicate(rule) },
+    { label: rule.disabled ? "Switch on" : "Switch off", onSelect: () => edit(rule, { disabled: !rule.disabled }) },
+    { label: "Delete", danger: true, onSelect: () => onDelete(rule) },
+  ];
+  columns.push({ title: "Actions", cell: (rule) => <Menu label={menuLabel(rule)} items={items(rule)} /> });
   return (
     <div class="stack">
       <Filters {...{ rules, filter, resources: resources.value }} onChange={setFilter} />
@@ -70,15 +68,26 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
           key={edited.rule.id}
           {...edited}
           resources={resources}
-          onClose={() => setEdited(undefined)}
+          onClose={close}
           onDone={() => {
-            setEdited(undefined);
+            close();
             onChanged();
           }}
         />
       )}
     </div>
   );
+}
+
+function menuLabel({ id }: Rule): string {
+  return `Actions for rule ${id}`;
+}
+
+/** The focus goes back to where the change began, or to the page if that row is out of sight. */
+function focusOn(rule: Rule | undefined): void {
+  const buttons = [...document.querySelectorAll<HTMLElement>(".table.virtual button")];
+  const button = buttons.find(({ ariaLabel }) => rule !== undefined && ariaLabel === menuLabel(rule));
+  (button ?? document.querySelector<HTMLElement>("main"))?.focus();
 }
 
 function countOf(found: number, all: number): string {
