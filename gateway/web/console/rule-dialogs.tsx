@@ -17,7 +17,7 @@ const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", prior
 
 /** @param props.like the rule that is duplicated */
 export function CreateRuleDialog({ like, ...props }: DialogProps & { readonly like?: Rule | undefined }) {
-  const [draft, setDraft] = useState(like === undefined ? EMPTY : { ...draftOf(like), id: "" });
+  const [draft, setDraft] = useState(like === undefined ? EMPTY : { ...draftOf(like), id: "", disabled: false });
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const resources = useLoad(listResources, []);
