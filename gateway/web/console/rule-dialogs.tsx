@@ -11,6 +11,7 @@ import { ErrorNotice, Progress } from "../ui/notice.js";
 import { listResources, preview } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
+import { complete, type Draft, draftOf, MAX_PRIORITY, MIN_PRIORITY, priorityProblem } from "./rule-editor.js";
 import { EffectSums, Effects } from "./rule-table.js";
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0", disabled: false };

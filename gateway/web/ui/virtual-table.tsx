@@ -124,7 +124,7 @@ function Spacer({ height, columns }: { readonly height: number; readonly columns
 }
 
 /** The rows that are in the document: from `first` to before `end`. */
-function useWindow(scroller: RefObject<HTMLElement>, count: number) {
+function useWindow(scroller: RefObject<HTMLElement | null>, count: number) {
   const [place, setPlace] = useState({ top: 0, height: 800, row: ROW });
   useLayoutEffect(() => {
     const { current } = scroller;
@@ -171,7 +171,7 @@ const MOVES: Readonly<Record<string, number>> = {
 };
 
 /** The row that Tab reaches; keys move it while the focus is on the button of a row. */
-function useCurrent(scroller: RefObject<HTMLElement>, count: number, scrollTo: (index: number) => void) {
+function useCurrent(scroller: RefObject<HTMLElement | null>, count: number, scrollTo: (index: number) => void) {
   const [current, setCurrent] = useState(0);
   const moved = useRef(false);
   const buttonsOf = (row: Element | null | undefined) => row?.querySelectorAll<HTMLElement>("button, a") ?? [];
