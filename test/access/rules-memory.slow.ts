@@ -33,7 +33,14 @@ t.test("rules with different patterns take at most 420 bytes each", async (t) =>
   const set = new RuleSet();
   for (let index = 0; index < count; index++) {
     const resource = `service:service${index % 1_000}:Endpoint${index}.Call`;
-    const rule = { id: `rule${index}`, scope: `team${index % 100}`, access: Access.GRANTED, resource, priority: 0 };
+    const rule = {
+      id: `rule${index}`,
+      scope: `team${index % 100}`,
+      access: Access.GRANTED,
+      resource,
+      priority: 0,
+      disabled: false,
+    };
     set.add(Rule.decode(Rule.encode(rule).finish())); // As a guard gets them.
   }
   const bytes = ((heap() - before) * 2 ** 20) / count;

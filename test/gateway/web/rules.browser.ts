@@ -4,12 +4,19 @@ import t, { type Test } from "tap";
 import type { Endpoints } from "../../../src/api/types.js";
 import { seriousFaults } from "./axe.js";
 import { ADMIN_PASSWORD, checkClean, open, screenshot } from "./browser.js";
-import { chooseFor, hold, visitAgain } from "./console-browser.js";
+import { chooseFor, hold, overflow, visitAgain } from "./console-browser.js";
 
 type Preview = Endpoints["auth/Rules/Preview"]["response"];
 
 /** More than one request of a preview may have. */
 const MANY = 12_000;
+
+const SCREENS = [
+  [360, "light"],
+  [768, "dark"],
+  [1280, "light"],
+  [1920, "dark"],
+] as const;
 
 /** Whether all of an element is in the window, and nothing is above it. */
 function inSight(of: Locator): Promise<boolean> {
@@ -146,7 +153,12 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
       "the keyboard reaches the last",
     );
     t.same(await seriousFaults(page), []);
-    await screenshot(page, "rules-many");
+    for (const [width, colorScheme] of SCREENS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      t.ok((await overflow(page)) <= 0, `no wider than a window of ${width} px`);
+      await screenshot(page, `rules-many-${colorScheme}-${width}`);
+    }
   });
 
   t.test("a rule is changed in its row, by one request, once the effect is known", async (t) => {
@@ -166,7 +178,12 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
     await held.release();
     await form.getByText(/^Calls without a token lose \d+ endpoints$/).waitFor();
     t.same(await seriousFaults(page), []);
-    await screenshot(page, "rule-edit");
+    for (const [width, colorScheme] of SCREENS) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme });
+      await screenshot(page, `rule-edit-${colorScheme}-${width}`);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
     await save.click();
     await form.waitFor({ state: "detached" });
     await page.getByText("anyone logged in").first().waitFor();
