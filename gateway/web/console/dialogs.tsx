@@ -22,6 +22,8 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
   readonly kind?: "primary" | "danger";
   /** Why the action cannot be taken yet. It is shown beside the button, which does nothing. */
   readonly locked?: string | undefined;
+  /** What stays in sight, above the form. */
+  readonly start?: ComponentChildren;
   /** What stays in sight, above the buttons, however long the form is. */
   readonly end?: ComponentChildren;
   /** Runs the action. Returns undefined if the form is incomplete; its fields then say why. */
@@ -36,7 +38,7 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
  * runs, nothing closes the dialog.
  */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
-  const { title, action, kind = "primary", locked, act, done, end, children } = props;
+  const { title, action, kind = "primary", locked, act, done, start, end, children } = props;
   const { onClose, onDone } = props;
   const reason = useId();
   const { busy, error, submit } = useSubmit(async () => {
@@ -49,6 +51,7 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   return (
     <Dialog title={title} busy={busy} onClose={onClose}>
       <form class="dialog-form" onSubmit={submit}>
+        {start}
         <div class="stack dialog-body">{children}</div>
         <div class="dialog-end">
           {end}
@@ -78,7 +81,7 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   );
 }
 
-interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind"> {
+interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "end"> {
   /** The text that the visitor types to confirm. */
   readonly name: string;
   /** What the name is, such as `the key's name`. */
@@ -89,7 +92,7 @@ interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind"> {
  * Asks before an action that cannot be undone: the visitor types the name of its object. The
  * children describe its effects.
  */
-export function ConfirmDialog({ name, what, act, end, locked, children, ...form }: ConfirmDialogProps) {
+export function ConfirmDialog({ name, what, act, locked, children, ...form }: ConfirmDialogProps) {
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
   const confirm = () => {
@@ -104,19 +107,16 @@ export function ConfirmDialog({ name, what, act, end, locked, children, ...form 
       locked={locked ?? (typed === "" ? `Locked until you have typed ${what}.` : undefined)}
       act={confirm}
       end={
-        <>
-          {end}
-          <TextField
-            label={
-              <>
-                Type {what}, <code>{name}</code>, to confirm
-              </>
-            }
-            error={wrong ? "This is not the name. Type it as it is shown." : undefined}
-            value={typed}
-            onInput={setTyped}
-          />
-        </>
+        <TextField
+          label={
+            <>
+              Type {what}, <code>{name}</code>, to confirm
+            </>
+          }
+          error={wrong ? "This is not the name. Type it as it is shown." : undefined}
+          value={typed}
+          onInput={setTyped}
+        />
       }
     >
       {children}

@@ -219,7 +219,7 @@ export function DeleteRuleDialog({ rule: { id }, ...props }: { readonly rule: Ru
       locked={value === undefined ? UNKNOWN : undefined}
       act={() => call("auth/Rules/Delete", { id })}
       done={`Rule ${id} is deleted`}
-      end={value && <EffectSums effects={value} />}
+      start={value && <EffectSums effects={value} />}
     >
       {value !== undefined ? (
         value.length > 0 && (
