@@ -80,6 +80,9 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
 
 async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, context: Context): Promise<Rule> {
   const { namespace } = accountOf(context);
+  await changes.sync();
+  // A request that names no rule says so, whatever else is wrong with it.
+  if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
   const rule = checked(asked);
   // It may take access away, so it is made as a deletion is.
   await changes.make(authorOf(context), (state) => {
@@ -162,14 +165,15 @@ async function preview(
   if (change === undefined) throw invalidArgument("change: is missing: create, set or delete");
   if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
   for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
-  const added = change.$case === "delete" ? undefined : checked(change.value, change.$case);
   await changes.sync();
   const present = rulesOf(changes.state, namespace);
   if (change.$case === "create" && present.has(change.value.id)) throw taken(change.value.id);
   const id = change.$case === "delete" ? change.value : change.value.id;
+  const removed = change.$case === "create" ? undefined : presentOf(changes.state, namespace, id);
+  const added = change.$case === "delete" ? undefined : checked(change.value, change.$case);
   const effects = await previewOf({
     rules: [...present.values()],
-    removed: change.$case === "create" ? undefined : presentOf(changes.state, namespace, id),
+    removed,
     added,
     resources,
     accounts: changes.state.accounts(namespace),
