@@ -2,7 +2,7 @@
  * The dialogs that create and delete a rule. They show the calls for which the decision changes.
  */
 import { useState } from "preact/hooks";
-import type { Effect, Rule } from "../../../src/api/types.js";
+import type { Rule } from "../../../src/api/types.js";
 import type { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
@@ -11,7 +11,16 @@ import { ErrorNotice, Progress } from "../ui/notice.js";
 import { listResources, preview } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
-import { complete, type Draft, draftOf, MAX_PRIORITY, MIN_PRIORITY, priorityProblem } from "./rule-editor.js";
+import {
+  complete,
+  type Draft,
+  draftOf,
+  MAX_PRIORITY,
+  MIN_PRIORITY,
+  previewWhenIdle,
+  priorityProblem,
+  UNKNOWN,
+} from "./rule-editor.js";
 import { EffectSums, Effects } from "./rule-table.js";
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0", disabled: false };
@@ -22,7 +31,10 @@ export function CreateRuleDialog({ like, ...props }: DialogProps & { readonly li
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const resources = useLoad(listResources, []);
-  const effects = useLoad((signal) => previewWhenIdle(rule, resources.value, signal), [draft, resources.value]);
+  const effects = useLoad(
+    (signal) => previewWhenIdle(rule && { create: rule }, resources.value, signal),
+    [draft, resources.value],
+  );
   const { value, error } = effects;
   const isPending = rule !== undefined && effects.busy;
   const isKnown = !isPending && effects.isCurrent && value !== undefined;
@@ -116,21 +128,6 @@ function PriorityField(props: InputProps) {
   );
 }
 
-/** The authority is asked when typing has paused for this long, in milliseconds. */
-const PAUSE_MS = 300;
-
-/** Asks the authority what the rule would change, once typing has paused. */
-async function previewWhenIdle(
-  rule: Rule | undefined,
-  resources: readonly string[] | undefined,
-  signal: AbortSignal,
-): Promise<readonly Effect[] | undefined> {
-  if (rule === undefined || resources === undefined) return undefined;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  signal.throwIfAborted();
-  return preview({ create: rule }, resources, signal);
-}
-
 function PatternField({
   resources,
   value,
@@ -184,8 +181,6 @@ function lockedBecause(state: {
   if (state.isIncomplete || state.isKnown) return undefined;
   return state.hasProblem ? "Locked until the field above is corrected." : UNKNOWN;
 }
-
-const UNKNOWN = "Locked until it is known whose calls this changes.";
 
 function Unknown({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
   return (

@@ -1,7 +1,7 @@
 /** Edits a rule in its row. Below the table: the effect in numbers, and the button that saves it. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Rule } from "../../../src/api/types.js";
+import type { Effect, Rule } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { type Loading, useLoad, useSubmit } from "../state/load.js";
 import { Button } from "../ui/button.js";
@@ -96,16 +96,23 @@ interface EditBarProps {
 /** The authority is asked when typing has paused for this long, in milliseconds. */
 const PAUSE_MS = 300;
 
+/** Asks the authority what a change would change, once typing has paused. */
+export async function previewWhenIdle(
+  change: Parameters<typeof preview>[0] | undefined,
+  resources: readonly string[] | undefined,
+  signal: AbortSignal,
+): Promise<readonly Effect[] | undefined> {
+  if (change === undefined || resources === undefined) return undefined;
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  signal.throwIfAborted();
+  return preview(change, resources, signal);
+}
+
 /** What the changed rule would change; `value` is undefined until it is known. */
 function useEffectOf(changed: Rule | undefined, resources: Loading<readonly string[]>) {
   const { value: known } = resources;
   const effects = useLoad(
-    async (signal) => {
-      if (changed === undefined || known === undefined) return undefined;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      signal.throwIfAborted();
-      return preview({ set: changed }, known, signal);
-    },
+    (signal) => previewWhenIdle(changed && { set: changed }, known, signal),
     [JSON.stringify(changed), known],
   );
   const value = effects.busy || !effects.isCurrent ? undefined : effects.value;
@@ -164,7 +171,7 @@ export function EditBar({ rule, draft, resources, onClose, onDone }: EditBarProp
   );
 }
 
-const UNKNOWN = "Locked until it is known whose calls this changes.";
+export const UNKNOWN = "Locked until it is known whose calls this changes.";
 
 function titleOf(rule: Rule, draft: Draft): string {
   if (rule.disabled === draft.disabled) return `Edit ${rule.id}`;
