@@ -13,6 +13,7 @@ function withRules(count: number): RuleSet {
     access: index % 3 === 0 ? Access.DENIED : Access.GRANTED,
     resource: `service:big:Big.E${index}${index % 10 === 0 ? "*" : ""}`,
     priority: index % 5,
+    disabled: false,
   }));
   return RuleSet.compile([
     ...rules,

@@ -23,7 +23,7 @@ function inSight(of: Locator): Promise<boolean> {
   return of.evaluate((it) => {
     const { top, bottom, left, right } = it.getBoundingClientRect();
     const hit = it.ownerDocument.elementFromPoint((left + right) / 2, (top + bottom) / 2);
-    return top >= 0 && bottom <= innerHeight && (hit === it || it.contains(hit));
+    return top >= 0 && bottom <= it.ownerDocument.documentElement.clientHeight && (hit === it || it.contains(hit));
   });
 }
 
@@ -63,7 +63,7 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
     if (answer.status !== 200) throw new Error(`${endpoint}: ${JSON.stringify(answer)}`);
     return answer.body;
   };
-  const enter = async (t: Test, prepare: (page: Page) => Promise<void> = async () => {}) => {
+  const enter = async (t: Test, prepare: (page: Page) => Promise<unknown> = async () => {}) => {
     const visited = await visitAgain(t, setting, "/console", { width: 1280, height: 800 });
     await prepare(visited.page);
     await visited.signIn();

@@ -84,7 +84,7 @@ t.test("a rule is set in one change", async (t) => {
 
   await t.test("and the audit trail has one record that names what changed", async (t) => {
     await set({ resource, scope: "staff", priority: 5 });
-    const { records } = await call(AuditService.list, ListAuditRequest.fromPartial({ pageSize: 1 }), token);
+    const { records } = await call(AuditService.list, ListAuditRequest.fromPartial({ limit: 1 }), token);
     t.match(records, [{ actor: "admin", action: "rule changed", subject: "closed: scope, priority" }]);
   });
 
