@@ -14,7 +14,6 @@ import { coveredBy, problemOf } from "./pattern.js";
 import {
   complete,
   type Draft,
-  draftOf,
   MAX_PRIORITY,
   MIN_PRIORITY,
   previewWhenIdle,
@@ -25,9 +24,12 @@ import { EffectSums, Effects } from "./rule-table.js";
 
 const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0", disabled: false };
 
-/** @param props.like the rule that is duplicated */
-export function CreateRuleDialog({ like, ...props }: DialogProps & { readonly like?: Rule | undefined }) {
-  const [draft, setDraft] = useState(like === undefined ? EMPTY : { ...draftOf(like), id: "", disabled: false });
+/** @param props.initial what the fields hold at first */
+export function CreateRuleDialog({
+  initial,
+  ...props
+}: DialogProps & { readonly initial?: Partial<Rule> | undefined }) {
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, ...initial, priority: `${initial?.priority ?? 0}` });
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
   const resources = useLoad(listResources, []);

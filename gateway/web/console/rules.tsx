@@ -51,7 +51,11 @@ export function RulesPage() {
       </Loaded>
       <Explain rules={rules.value} />
       {creating && (
-        <CreateRuleDialog like={creating === true ? undefined : creating} onClose={onClose} onDone={onDone} />
+        <CreateRuleDialog
+          initial={creating === true ? undefined : { ...creating, id: "", disabled: false }}
+          onClose={onClose}
+          onDone={onDone}
+        />
       )}
       {deleted && <DeleteRuleDialog rule={deleted} onClose={onClose} onDone={onDone} />}
     </>

@@ -613,7 +613,7 @@ export const ExplainResponse = {
       writer.uint32(40).bool(message.limited);
     }
     for (const v of message.disabled) {
-      Rule.encode(v!, writer.uint32(50).fork()).join();
+      Rule.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -666,8 +666,8 @@ export const ExplainResponse = {
           message.limited = reader.bool();
           continue;
         }
-        case 6: {
-          if (tag !== 50) {
+        case 7: {
+          if (tag !== 58) {
             break;
           }
 
