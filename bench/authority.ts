@@ -89,7 +89,14 @@ function* eventsOf(keys: number, accounts: number, rules: number): Generator<Eve
   }
   for (let at = 0; at < rules; at++) {
     const resource = `service:service${at % 1_000}:Endpoint${at}.Call`;
-    const rule = { id: `rule${at}`, scope: `team${at % 100}`, access: Access.GRANTED, resource, priority: at % 5 };
+    const rule = {
+      id: `rule${at}`,
+      scope: `team${at % 100}`,
+      access: Access.GRANTED,
+      resource,
+      priority: at % 5,
+      disabled: false,
+    };
     yield { $case: "ruleCreated", value: { namespace: "default", rule } };
   }
   for (let at = 0; at < keys; at++) {

@@ -49,7 +49,14 @@ async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "portico-catalog-"));
   try {
     const installation = await install(join(folder, "portico"));
-    const rule = { id: "all", scope: "*", access: Access.GRANTED, resource: "service:*:*", priority: 0 };
+    const rule = {
+      id: "all",
+      scope: "*",
+      access: Access.GRANTED,
+      resource: "service:*:*",
+      priority: 0,
+      disabled: false,
+    };
     await write(installation.folder, [{ $case: "ruleCreated", value: { namespace: "default", rule } }]);
     console.log(
       "| services | authority, MiB | first answer, s | all answered, s | processor until then, s | gateway, MiB: at its first answer | once all were called | a change, processor ms of the gateway | calls meanwhile, ms: median | maximum |",

@@ -125,7 +125,14 @@ async function busy(authority: ChildProcess, run: () => Promise<unknown>): Promi
 }
 
 async function changeRule(channel: Channel, metadata: [string, string][], change: number): Promise<number> {
-  const rule = { id: `r${change}`, scope: "*", access: Access.GRANTED, resource: "service:shop:*", priority: 0 };
+  const rule = {
+    id: `r${change}`,
+    scope: "*",
+    access: Access.GRANTED,
+    resource: "service:shop:*",
+    priority: 0,
+    disabled: false,
+  };
   await unary(channel, RulesService.create, { rule }, { metadata });
   const began = performance.now();
   await unary(channel, RulesService.delete, { id: rule.id }, { metadata });

@@ -65,6 +65,7 @@ export async function install(folder: string): Promise<Installation> {
         access: Access.GRANTED,
         resource: "service:helloworld:*",
         priority: 0,
+        disabled: false,
       }),
       ...unrelatedRules(9),
     ]);
@@ -120,6 +121,7 @@ async function logIn(http: string, password: string): Promise<void> {
 function unrelatedRules(count: number, prefix = "rule"): NonNullable<Event["event"]>[] {
   return Array.from({ length: count }, (_, index) =>
     ruleCreated({
+      disabled: false,
       id: `${prefix}${index}`,
       scope: `team${index % 100}`,
       access: index % 7 === 0 ? Access.DENIED : Access.GRANTED,

@@ -52,7 +52,7 @@ async function openAuthorities(server: PostgresServer, folder: string): Promise<
 
 async function measureDeletions(authorities: readonly Open[], token: string): Promise<void> {
   const [first] = authorities as [Open];
-  const rule = { id: "measured", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = { id: "measured", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
   const times: number[] = [];
   for (let round = -20; round < ROUNDS; round++) {
     await first.call(RulesService.create, { rule }, token);

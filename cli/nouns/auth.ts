@@ -20,7 +20,7 @@ const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example:
   list: { summary: "list rules, accounts, keys, …", example: "portico auth list rules" },
   create: { summary: "create a rule, account, key, …", example: "portico auth create account bob" },
   delete: { summary: "delete a rule, account, key, …", example: "portico auth delete rule default" },
-  set: { summary: "set an account's scopes or password", example: "portico auth set scopes bob billing" },
+  set: { summary: "change a rule, an account's scopes or password", example: "portico auth set scopes bob billing" },
   rotate: { summary: "replace an API key by a new one", example: "portico auth rotate key ptk_4fGh81" },
 };
 

@@ -4,12 +4,21 @@
  *
  * A noun knows no socket: it asks the gateway by cli/http.
  */
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
+import { previewAll } from "../../src/api/preview.js";
 import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
-import { CompletedOption, type NamedItems, namesOf, resources, services } from "../command/candidates.js";
+import {
+  CompletedOption,
+  type NamedItems,
+  namesOf,
+  resources,
+  services,
+  withSuggestion,
+} from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
@@ -17,10 +26,13 @@ import { namesAndPrefixes } from "./key.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
 import { warnUnheld, warnUnserved } from "./unserved.js";
 
+/** A disabled rule has no colour. */
+const COLOURS: Readonly<Record<string, "green" | "red">> = { GRANTED: "green", DENIED: "red" };
+
 const COLUMNS: readonly Column<Rule>[] = [
   ["ID", ({ id }) => id],
   ["Scope", ({ scope }) => scope],
-  ["Access", ({ access }) => access, (access) => (access === "GRANTED" ? "green" : "red")],
+  ["Access", ({ access, disabled }) => (disabled ? `${access} (disabled)` : access), (cell) => COLOURS[cell]],
   ["Resource", ({ resource }) => resource],
   ["Priority", ({ priority }) => `${priority}`],
 ];
@@ -52,10 +64,72 @@ interface CreateOptions {
   readonly scope: string;
   readonly resource: string;
   readonly priority: string;
+  readonly disabled?: boolean;
   readonly dryRun?: true;
 }
 
+const fieldOptions = {
+  access: () => new Option("--access <access>", "granted or denied").choices(["granted", "denied"]),
+  scope: () => new CompletedOption("--scope <scope>", "'<public>' everyone, '*' anyone logged in, or a scope", scopes),
+  resource: () =>
+    new CompletedOption("--resource <pattern>", "type:name:endpoint, each a word, word*, or *", resources),
+  disabled: () =>
+    new Option("--disabled [boolean]", "keep the rule, but let it decide nothing")
+      .choices(["true", "false"])
+      .preset("true")
+      .argParser((text: string) => booleanOf(text)),
+};
+
+function booleanOf(text: string): boolean {
+  if (text !== "true" && text !== "false") throw new InvalidArgumentError("Must be true or false.");
+  return text === "true";
+}
+
+type SetOptions = Partial<CreateOptions>;
+
+const set = gatewayCommand({
+  usage: "rule <id>",
+  summary: "change a rule; it holds everywhere when this returns",
+  examples: [
+    "portico auth set rule default --disabled",
+    "portico auth set rule default --disabled=false",
+    "portico auth set rule default --scope='*' --dry-run",
+  ],
+  options: [
+    fieldOptions.access(),
+    fieldOptions.scope(),
+    fieldOptions.resource(),
+    new Option("--priority <number>", "higher is looked at first"),
+    fieldOptions.disabled(),
+    dryRun,
+  ],
+  completion: [namesOf(rules)],
+  async run(connection, id: string, { dryRun, access, ...fields }: SetOptions) {
+    const { io, client, output } = connection;
+    if (access === undefined && Object.keys(fields).length === 0) {
+      const advice = "Nothing to change: give --access, --scope, --resource, --priority or --disabled";
+      throw new CommandError(advice, EXIT.usage);
+    }
+    const expected = (await rules.list(client)).find((rule) => rule.id === id);
+    // The authority refuses an unknown ID.
+    const changed = { ...(expected ?? { id }), ...fields, ...(access && { access: access.toUpperCase() as Access }) };
+    const rule = changed as unknown as Rule;
+    if (dryRun) return printPreview(connection, { set: rule });
+    const request = client.ask("auth/Rules/Set", { rule, expected });
+    const response = await withSuggestion(request, id, client, rules);
+    await printItem(io, output, { name: id, value: response, text: [`Rule ${visible(id)} ${stateOf(response)}`] });
+    await warnUnserved(connection, [response.resource]);
+    await warnUnheld(connection, response.scope);
+  },
+});
+
+function stateOf({ disabled }: Rule): string {
+  return disabled ? "changed; it is disabled, and decides nothing" : "changed";
+}
+
 export const rule: Noun = {
+  set,
+
   list: listCommand({
     plural: "rules",
     summary: "list the rules, in the order in which they are looked at",
@@ -74,21 +148,14 @@ export const rule: Noun = {
       "    --resource='service:helloworld:*' closed --dry-run",
     ],
     options: [
-      new Option("--access <access>", "granted or denied").choices(["granted", "denied"]).makeOptionMandatory(),
-      new CompletedOption(
-        "--scope <scope>",
-        "'<public>' everyone, '*' anyone logged in, or a scope",
-        scopes,
-      ).makeOptionMandatory(),
-      new CompletedOption(
-        "--resource <pattern>",
-        "type:name:endpoint, each a word, word*, or *",
-        resources,
-      ).makeOptionMandatory(),
+      fieldOptions.access().makeOptionMandatory(),
+      fieldOptions.scope().makeOptionMandatory(),
+      fieldOptions.resource().makeOptionMandatory(),
       new Option("--priority <number>", "higher is looked at first (default 0)").default("0"),
+      fieldOptions.disabled(),
       dryRun,
     ],
-    async run(connection, id: string, { access, scope, resource, priority, dryRun }: CreateOptions) {
+    async run(connection, id: string, { access, scope, resource, priority, disabled, dryRun }: CreateOptions) {
       const { io, client, output } = connection;
       // The priority is sent as it was typed: the authority reports what is wrong with it.
       const rule = {
@@ -97,6 +164,7 @@ export const rule: Noun = {
         scope,
         resource,
         priority: priority as unknown as number,
+        disabled: disabled ?? false,
       };
       if (dryRun) {
         await printPreview(connection, { create: rule });
@@ -140,15 +208,16 @@ export const explain = gatewayCommand({
   async run(connection, resource: string, { account, key }: { account?: string; key?: string }) {
     const { io, client, output } = connection;
     const response = await client.ask("auth/Rules/Explain", { account, key, resource });
-    const { decidedBy, matched } = response;
+    const { decidedBy, matched, disabled } = response;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
     if (output === undefined && key !== undefined) {
       io.stdout.write("\n");
       await printList(io, undefined, response.chain, CHECK_COLUMNS);
     }
-    if (output === undefined && matched.length > 0) {
+    const shown = [...matched, ...disabled];
+    if (output === undefined && shown.length > 0) {
       io.stdout.write("\n");
-      await printList(io, undefined, matched, COLUMNS);
+      await printList(io, undefined, shown, COLUMNS);
     }
     await warnUnserved(connection, [resource]);
   },
@@ -180,7 +249,8 @@ function decision({ code, decidedBy, key, limited, chain }: ExplainResponse): st
 async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
   const listed = await services.list(client);
   const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
-  const { effects } = await client.ask("auth/Rules/Preview", { ...change, resources });
+  const ask = async (resources: string[]) => (await client.ask("auth/Rules/Preview", { ...change, resources })).effects;
+  const effects = await previewAll(ask, resources);
   const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
   if (rows.length > 0 || output !== undefined) await printList(io, output, rows, EFFECT_COLUMNS);
   io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");

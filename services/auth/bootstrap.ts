@@ -148,7 +148,14 @@ export async function warnOfUnusedPassword(options: {
 /** The events of the log's first entry. */
 export function firstEntry(password: PasswordHash, enrolments: { name: string; token: string }[]): ReturnType<Decide> {
   const namespace = DEFAULT_NAMESPACE;
-  const rule = { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = {
+    id: "default",
+    scope: "<public>",
+    access: Access.GRANTED,
+    resource: "*:*:*",
+    priority: 0,
+    disabled: false,
+  };
   return [
     installationCreated(),
     { $case: "namespaceCreated", value: { name: namespace } },

@@ -54,6 +54,8 @@ export interface Rule {
   readonly resource: string;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority: number;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  readonly disabled: boolean;
 }
 
 export type Access = "ACCESS_UNSPECIFIED" | "GRANTED" | "DENIED";
@@ -63,7 +65,7 @@ export interface ExplainResponse {
   readonly code: number;
   /** The rule that decided; absent when none matched. */
   readonly decidedBy?: Rule;
-  /** Every rule that matches the resource and the caller, by descending priority. */
+  /** Every rule that matches the resource and the caller, by descending priority; without disabled ones. */
   readonly matched: readonly Rule[];
   /** The API key that the request names; absent where it names none. */
   readonly key?: Key;
@@ -71,6 +73,8 @@ export interface ExplainResponse {
   readonly limited: boolean;
   /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
   readonly chain: readonly Link[];
+  /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
+  readonly disabled: readonly Rule[];
 }
 
 /** One check of a call. */
@@ -629,6 +633,16 @@ export interface CreateRuleRequest {
   readonly rule?: Partial<Rule>;
 }
 
+export interface SetRuleRequest {
+  /** The rule as it then is, such as that of Create. Its ID names the rule that is replaced. */
+  readonly rule?: Partial<Rule>;
+  /**
+   * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   */
+  readonly expected?: Partial<Rule>;
+}
+
 export interface DeleteRuleRequest {
   /** The rule, such as `default`. */
   readonly id?: string;
@@ -653,6 +667,8 @@ export interface PreviewRequest {
   readonly create?: Partial<Rule>;
   /** The ID of the rule that would be deleted. */
   readonly delete?: string;
+  /** The rule that would replace the one with its ID. */
+  readonly set?: Partial<Rule>;
   /**
    * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
    * `auth` and `registry` are left out, because rules do not govern them.
@@ -846,11 +862,16 @@ export interface Endpoints {
   "auth/Rules/List": { readonly request: ListRulesRequest; readonly response: ListRulesResponse };
   /** Creates a rule. The rule holds everywhere when this answers. */
   "auth/Rules/Create": { readonly request: CreateRuleRequest; readonly response: Rule };
+  /**
+   * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
+   * the new rule, and none grants by the old one.
+   */
+  "auth/Rules/Set": { readonly request: SetRuleRequest; readonly response: Rule };
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   "auth/Rules/Delete": { readonly request: DeleteRuleRequest; readonly response: Empty };
   /** Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key. */
   "auth/Rules/Explain": { readonly request: ExplainRequest; readonly response: ExplainResponse };
-  /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
+  /** Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing. */
   "auth/Rules/Preview": { readonly request: PreviewRequest; readonly response: PreviewResponse };
   /** Lists the accounts by name, in pages. */
   "auth/Accounts/List": { readonly request: ListAccountsRequest; readonly response: ListAccountsResponse };

@@ -20,6 +20,7 @@ const rule = fc.record({
   id: fc.string({ unit: fc.constantFrom("r", "s", "0", "1", "."), minLength: 1, maxLength: 6 }),
   scope,
   access: fc.constantFrom(Access.GRANTED, Access.DENIED),
+  disabled: fc.constant(false),
   resource: joined(pattern),
   priority: fc.oneof(fc.constantFrom(-1, 0, 1), fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })),
 });

@@ -16,11 +16,25 @@ t.test("10,000 rules of the largest size reach a guard over gRPC", { timeout: 10
   await gateway.call(RulesService.delete, { id: "default" }, gateway.admin);
   for (let at = 0; at < RULES - 1; at++) {
     const id = `rule-${at}`.padEnd(64, "-");
-    const rule = { id, scope: "s".repeat(128), access: Access.GRANTED, resource: longest(at), priority: at };
+    const rule = {
+      id,
+      scope: "s".repeat(128),
+      access: Access.GRANTED,
+      resource: longest(at),
+      priority: at,
+      disabled: false,
+    };
     await gateway.call(RulesService.create, { rule }, gateway.admin);
   }
   // The rule that decides is the last one of the snapshot.
-  const open = { id: "open", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const open = {
+    id: "open",
+    scope: "<public>",
+    access: Access.GRANTED,
+    resource: "*:*:*",
+    priority: 0,
+    disabled: false,
+  };
   await gateway.call(RulesService.create, { rule: open }, gateway.admin);
   const dispatcher = dispatcherOf([gateway.authority.service], { guard: gateway.guard });
   const server = await serveGrpc(dispatcher, { host: "127.0.0.1", port: 0 }, LIMITS);

@@ -5,7 +5,14 @@ const ACCESS: Record<string, Access> = { granted: Access.GRANTED, denied: Access
 
 export function readRule(text: string, id: string): Rule {
   const [scope = "", access = "", resource = "", priority = "0"] = text.split(" ");
-  return { id, scope, access: ACCESS[access] ?? Access.ACCESS_UNSPECIFIED, resource, priority: Number(priority) };
+  return {
+    id,
+    scope,
+    access: ACCESS[access] ?? Access.ACCESS_UNSPECIFIED,
+    resource,
+    priority: Number(priority),
+    disabled: false,
+  };
 }
 
 /** The rules of a row by namespace, with the IDs r1, r2 … in their order. */

@@ -2,7 +2,7 @@
 import t from "tap";
 import { Access, checkRule, checkScope, type Rule, RuleSet } from "../../src/access/decide/rules.js";
 
-const good: Rule = { id: "a", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+const good: Rule = { id: "a", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 
 const accepted: readonly Partial<Rule>[] = [
   { id: "0" },

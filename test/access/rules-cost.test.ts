@@ -13,8 +13,12 @@ function withRules(count: number): RuleSet {
     access: index % 3 === 0 ? Access.DENIED : Access.GRANTED,
     resource: `service:big:Big.E${index}${index % 10 === 0 ? "*" : ""}`,
     priority: index % 5,
+    disabled: false,
   }));
-  return RuleSet.compile([...rules, { id: "all", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 9 }]);
+  return RuleSet.compile([
+    ...rules,
+    { id: "all", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 9, disabled: false },
+  ]);
 }
 
 /** Nanoseconds per decision: the best of several runs. */

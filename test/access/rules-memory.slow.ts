@@ -19,7 +19,7 @@ t.test("a hundred thousand rules that are created and deleted leave no memory in
   for (let index = 0; index < 100_000; index++) {
     const star = index % 2 === 0 ? "*" : "";
     const resource = `t${index}${star}:n${index}${star}:e${index}${star}`;
-    set.add({ id: "r", scope: "staff", access: Access.GRANTED, resource, priority: 0 });
+    set.add({ id: "r", scope: "staff", access: Access.GRANTED, resource, priority: 0, disabled: false });
     set.delete("r");
   }
   const grown = heap() - before;
@@ -33,7 +33,14 @@ t.test("rules with different patterns take at most 420 bytes each", async (t) =>
   const set = new RuleSet();
   for (let index = 0; index < count; index++) {
     const resource = `service:service${index % 1_000}:Endpoint${index}.Call`;
-    const rule = { id: `rule${index}`, scope: `team${index % 100}`, access: Access.GRANTED, resource, priority: 0 };
+    const rule = {
+      id: `rule${index}`,
+      scope: `team${index % 100}`,
+      access: Access.GRANTED,
+      resource,
+      priority: 0,
+      disabled: false,
+    };
     set.add(Rule.decode(Rule.encode(rule).finish())); // As a guard gets them.
   }
   const bytes = ((heap() - before) * 2 ** 20) / count;

@@ -37,6 +37,7 @@ const rules = fc
     fc.record({
       scope: fc.constantFrom("<public>", "*", "staff", "team"),
       access: fc.constantFrom(Access.GRANTED, Access.DENIED),
+      disabled: fc.constant(false),
       resource,
       priority: fc.integer({ min: -1, max: 2 }),
     }),

@@ -94,7 +94,7 @@ export class Members {
 
   /** Creates the rule, and waits until each guard may decide by it. */
   async grant(at: Member, guards: readonly ScriptedGuard[] = this.guards): Promise<void> {
-    const rule = { id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+    const rule = { id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
     await again(() => at.call(RulesService.create, { rule }, this.#token), Code.ALREADY_EXISTS);
     await until(() => guards.every((guard) => guard.grants(RULE)), {
       what: () =>
@@ -359,7 +359,14 @@ const BEHAVIOURS: Record<string, Check> = {
   "changes made at all authorities at once are applied at all of them": async (t, members) => {
     const all = [await members.add(), await members.add(), await members.add()];
     for (const member of all) for (let guard = 0; guard < 3; guard++) member.guard();
-    const rule = (id: string) => ({ id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 });
+    const rule = (id: string) => ({
+      id,
+      scope: "*",
+      access: Access.GRANTED,
+      resource: "*:*:*",
+      priority: 0,
+      disabled: false,
+    });
     const work = async (member: Member, name: string): Promise<void> => {
       for (let change = 0; change < 5; change++) {
         const id = `${name}-${change}`;

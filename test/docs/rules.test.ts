@@ -43,6 +43,7 @@ function rulesAbove(line: number): Rule[] {
       access: access === "GRANTED" ? Access.GRANTED : Access.DENIED,
       resource,
       priority: Number(priority),
+      disabled: false,
     });
   });
 }
@@ -75,7 +76,14 @@ t.test("each pattern on the page matches the resources that the page names", asy
   t.ok(patterns.length >= 6, `${patterns.length} patterns`);
   for (const [pattern = "", covered = "", others = ""] of patterns) {
     const resource = pattern.replaceAll("`", "");
-    const rule = checkRule({ id: "r", scope: "<public>", access: Access.GRANTED, resource, priority: 0 });
+    const rule = checkRule({
+      id: "r",
+      scope: "<public>",
+      access: Access.GRANTED,
+      resource,
+      priority: 0,
+      disabled: false,
+    });
     const rules = RuleSet.compile([rule]);
     const decisionsOn = (list: string) =>
       list.match(/[^\s,]+/g)?.map((one) => [one, rules.decide(resourceOf(one), undefined)]);

@@ -62,7 +62,14 @@ async function run() {
     async create(): Promise<Call> {
       const { adminPassword } = await admin(NamespacesService.create, { name: "team" });
       const call = await login("team", adminPassword);
-      const rule = { id: "all", scope: "*", access: Access.GRANTED, resource: "service:*:*", priority: 0 };
+      const rule = {
+        id: "all",
+        scope: "*",
+        access: Access.GRANTED,
+        resource: "service:*:*",
+        priority: 0,
+        disabled: false,
+      };
       await call(RulesService.create, { rule });
       return call;
     },

@@ -4,7 +4,7 @@ import t from "tap";
 import { Access, Rule } from "../../src/gen/portico/auth/v1/rules.js";
 import { BinaryWriter } from "../../src/wire/writer.js";
 
-const rule = { id: "r", scope: "staff", access: Access.GRANTED, resource: "*:*:*", priority: 7 };
+const rule = { id: "r", scope: "staff", access: Access.GRANTED, resource: "*:*:*", priority: 7, disabled: false };
 const STRING = 2;
 
 t.test("unknown fields are written back unchanged", async (t) => {

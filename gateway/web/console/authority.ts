@@ -1,5 +1,6 @@
 /** What the console reads from the authority and the registry. */
 import { readPages } from "../../../src/api/pages.js";
+import { previewAll } from "../../../src/api/preview.js";
 import type { Effect, Endpoints } from "../../../src/api/types.js";
 import { call, listRegistered } from "../session/api.js";
 import type { TreeService } from "./endpoint-tree.js";
@@ -57,10 +58,12 @@ export async function listTree(signal?: AbortSignal): Promise<{ governed: TreeSe
 }
 
 /** The callers and resources for which a change of the rules changes the decision. */
-export async function preview(
-  change: Pick<Request<"auth/Rules/Preview">, "create" | "delete">,
+export function preview(
+  change: Pick<Request<"auth/Rules/Preview">, "create" | "set" | "delete">,
+  resources: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Effect[]> {
-  const resources = await listResources(signal);
-  return (await call("auth/Rules/Preview", { ...change, resources }, signal)).effects;
+  const ask = async (resources: string[]) =>
+    (await call("auth/Rules/Preview", { ...change, resources }, signal)).effects;
+  return previewAll(ask, resources);
 }

@@ -1,6 +1,6 @@
 /** The dialogs of the console: a form, a confirmation, and a secret that is shown once. */
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { useSubmit } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -20,12 +20,12 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
   readonly title: string;
   readonly action: string;
   readonly kind?: "primary" | "danger";
-  /** Whether nothing is filled in yet. */
-  readonly disabled?: boolean;
-  /**
-   * Whether the effects of the action are still being loaded. The visitor should read them first.
-   */
-  readonly waiting?: boolean | undefined;
+  /** Why the action cannot be taken yet. It is shown beside the button, which does nothing. */
+  readonly locked?: string | undefined;
+  /** What stays in sight, above the form. */
+  readonly start?: ComponentChildren;
+  /** What stays in sight, above the buttons, however long the form is. */
+  readonly end?: ComponentChildren;
   /** Runs the action. Returns undefined if the form is incomplete; its fields then say why. */
   readonly act: () => Promise<Result> | undefined;
   /** The message that is announced afterwards. */
@@ -38,8 +38,9 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
  * runs, nothing closes the dialog.
  */
 export function FormDialog<Result>(props: FormDialogProps<Result>) {
-  const { title, action, kind = "primary", disabled = false, waiting = false, act, done, children } = props;
+  const { title, action, kind = "primary", locked, act, done, start, end, children } = props;
   const { onClose, onDone } = props;
+  const reason = useId();
   const { busy, error, submit } = useSubmit(async () => {
     const acting = act();
     if (acting === undefined) return;
@@ -50,14 +51,27 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   return (
     <Dialog title={title} busy={busy} onClose={onClose}>
       <form class="dialog-form" onSubmit={submit}>
+        {start}
         <div class="stack dialog-body">{children}</div>
         <div class="dialog-end">
+          {end}
           {error && <ErrorNotice error={error} />}
+          {locked !== undefined && (
+            <p class="hint" id={reason}>
+              {locked}
+            </p>
+          )}
           <p class="actions end">
             <Button onClick={onClose} disabled={busy}>
               Cancel
             </Button>
-            <Button type="submit" kind={kind} busy={busy || waiting} disabled={disabled}>
+            <Button
+              type="submit"
+              kind={kind}
+              busy={busy}
+              disabled={locked !== undefined}
+              aria-describedby={locked && reason}
+            >
               {action}
             </Button>
           </p>
@@ -67,7 +81,7 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   );
 }
 
-interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "disabled"> {
+interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "end"> {
   /** The text that the visitor types to confirm. */
   readonly name: string;
   /** What the name is, such as `the key's name`. */
@@ -78,7 +92,7 @@ interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "di
  * Asks before an action that cannot be undone: the visitor types the name of its object. The
  * children describe its effects.
  */
-export function ConfirmDialog({ name, what, act, children, ...form }: ConfirmDialogProps) {
+export function ConfirmDialog({ name, what, act, locked, children, ...form }: ConfirmDialogProps) {
   const [typed, setTyped] = useState("");
   const [wrong, setWrong] = useState(false);
   const confirm = () => {
@@ -87,18 +101,25 @@ export function ConfirmDialog({ name, what, act, children, ...form }: ConfirmDia
     return isRight ? act() : undefined;
   };
   return (
-    <FormDialog {...form} kind="danger" disabled={typed === ""} act={confirm}>
+    <FormDialog
+      {...form}
+      kind="danger"
+      locked={locked ?? (typed === "" ? `Locked until you have typed ${what}.` : undefined)}
+      act={confirm}
+      end={
+        <TextField
+          label={
+            <>
+              Type {what}, <code>{name}</code>, to confirm
+            </>
+          }
+          error={wrong ? "This is not the name. Type it as it is shown." : undefined}
+          value={typed}
+          onInput={setTyped}
+        />
+      }
+    >
       {children}
-      <TextField
-        label={
-          <>
-            Type {what}, <code>{name}</code>, to confirm
-          </>
-        }
-        error={wrong ? "This is not the name. Type it as it is shown." : undefined}
-        value={typed}
-        onInput={setTyped}
-      />
     </FormDialog>
   );
 }

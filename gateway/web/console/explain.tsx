@@ -85,7 +85,7 @@ interface ExplainResultProps {
 
 function ExplainResult({
   question: { account, resource },
-  response: { code, decidedBy, matched },
+  response: { code, decidedBy, matched, disabled },
 }: ExplainResultProps) {
   return (
     <>
@@ -102,6 +102,12 @@ function ExplainResult({
         )}
       </p>
       {matched.length > 0 && <RuleTable caption="Rules that match, in the order they are looked at" rules={matched} />}
+      {disabled.length > 0 && (
+        <>
+          <p>Switched off, so they decide nothing:</p>
+          <RuleTable caption="Rules that would match, but are switched off" rules={disabled} />
+        </>
+      )}
     </>
   );
 }

@@ -2,37 +2,57 @@
  * The dialogs that create and delete a rule. They show the calls for which the decision changes.
  */
 import { useState } from "preact/hooks";
-import type { Effect, Rule } from "../../../src/api/types.js";
+import type { Rule } from "../../../src/api/types.js";
 import type { ApiError } from "../http.js";
 import { call } from "../session/api.js";
-import { type Loading, useLoad } from "../state/load.js";
+import { useLoad } from "../state/load.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
 import { listResources, preview } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { coveredBy, problemOf } from "./pattern.js";
-import { Effects } from "./rule-table.js";
+import {
+  complete,
+  type Draft,
+  MAX_PRIORITY,
+  MIN_PRIORITY,
+  previewWhenIdle,
+  priorityProblem,
+  UNKNOWN,
+} from "./rule-editor.js";
+import { EffectSums, Effects } from "./rule-table.js";
 
-interface Draft extends Omit<Rule, "priority"> {
-  readonly priority: string;
-}
-
-const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0" };
+const EMPTY: Draft = { id: "", scope: "", access: "GRANTED", resource: "", priority: "0", disabled: false };
 
 /** @param props.initial what the fields hold at first */
-export function CreateRuleDialog({ initial, ...props }: DialogProps & { readonly initial?: Partial<Rule> }) {
-  const [draft, setDraft] = useState<Draft>({ ...EMPTY, ...initial, priority: String(initial?.priority ?? 0) });
+export function CreateRuleDialog({
+  initial,
+  ...props
+}: DialogProps & { readonly initial?: Partial<Rule> | undefined }) {
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, ...initial, priority: `${initial?.priority ?? 0}` });
   const set = (fields: Partial<Draft>) => setDraft({ ...draft, ...fields });
   const rule = complete(draft);
-  const effects = useLoad((signal) => previewWhenIdle(rule, signal), [draft]);
+  const resources = useLoad(listResources, []);
+  const effects = useLoad(
+    (signal) => previewWhenIdle(rule && { create: rule }, resources.value, signal),
+    [draft, resources.value],
+  );
+  const { value, error } = effects;
   const isPending = rule !== undefined && effects.busy;
-  const problems = effects.error ? problemsOf(effects.error) : {};
+  const isKnown = !isPending && effects.isCurrent && value !== undefined;
+  const problems = error ? problemsOf(error) : {};
+  const failed = rule && (resources.error ?? (isPending || Object.keys(problems).length > 0 ? undefined : error));
   return (
     <FormDialog
       {...props}
       title="New rule"
       action="Create rule"
-      waiting={isPending}
+      locked={lockedBecause({
+        isIncomplete: rule === undefined,
+        isKnown,
+        hasProblem: Object.keys(problems).length > 0,
+      })}
+      end={isKnown && <EffectSums effects={value} />}
       act={() => rule && call("auth/Rules/Create", { rule })}
       done={`Rule ${draft.id} is created`}
     >
@@ -51,9 +71,11 @@ export function CreateRuleDialog({ initial, ...props }: DialogProps & { readonly
         onInput={(access) => set({ access: access as Rule["access"] })}
       />
       <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
-      <PatternField value={draft.resource} onInput={(resource) => set({ resource })} />
+      <PatternField resources={resources.value} value={draft.resource} onInput={(resource) => set({ resource })} />
       <PriorityField value={draft.priority} onInput={(priority) => set({ priority })} />
-      <PreviewResult {...effects} busy={isPending} />
+      {isPending && failed === undefined && <Progress label="Finding out what this rule will change" />}
+      {failed && <Unknown error={failed} onRetry={resources.error ? resources.reload : effects.reload} />}
+      {isKnown && value.length > 0 && <Effects effects={value} />}
     </FormDialog>
   );
 }
@@ -108,36 +130,11 @@ function PriorityField(props: InputProps) {
   );
 }
 
-// A priority is an int32 (proto/portico/auth/v1/rules.proto).
-const MIN_PRIORITY = -(2 ** 31);
-const MAX_PRIORITY = 2 ** 31 - 1;
-
-function priorityProblem(text: string): string | undefined {
-  const priority = Number(text);
-  if (Number.isInteger(priority) && priority >= MIN_PRIORITY && priority <= MAX_PRIORITY) return undefined;
-  return `Must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`;
-}
-
-/** The rule to create; undefined as long as something is missing or wrong. */
-function complete(draft: Draft): Rule | undefined {
-  const { id, scope, resource, priority } = draft;
-  if (id === "" || scope === "" || priority === "" || priorityProblem(priority) !== undefined) return undefined;
-  return problemOf(resource) === undefined ? { ...draft, priority: Number(priority) } : undefined;
-}
-
-/** The authority is asked when typing has paused for this long, in milliseconds. */
-const PAUSE_MS = 300;
-
-/** Asks the authority what the rule would change, once typing has paused. */
-async function previewWhenIdle(rule: Rule | undefined, signal: AbortSignal): Promise<readonly Effect[] | undefined> {
-  if (rule === undefined) return undefined;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-  signal.throwIfAborted();
-  return preview({ create: rule }, signal);
-}
-
-function PatternField({ value, onInput }: InputProps) {
-  const { value: resources } = useLoad(listResources, []);
+function PatternField({
+  resources,
+  value,
+  onInput,
+}: InputProps & { readonly resources: readonly string[] | undefined }) {
   const covered = coveredBy(value, resources ?? []);
   const problem = value === "" ? undefined : problemOf(value);
   const hint =
@@ -174,31 +171,24 @@ function PatternField({ value, onInput }: InputProps) {
 
 const MAX_LISTED = 3;
 
-function PreviewResult({ value: effects, isCurrent, error, busy }: Loading<readonly Effect[] | undefined>) {
-  const isKnown = !busy && isCurrent && effects !== undefined;
-  // If a field shows the error, it is not shown here again.
-  const failed = !busy && error !== undefined && Object.keys(problemsOf(error)).length === 0 ? error : undefined;
+/**
+ * Why the action is locked; undefined if it may be taken. The browser says what is missing in an
+ * incomplete form.
+ */
+function lockedBecause(state: {
+  readonly isIncomplete: boolean;
+  readonly isKnown: boolean;
+  readonly hasProblem: boolean;
+}): string | undefined {
+  if (state.isIncomplete || state.isKnown) return undefined;
+  return state.hasProblem ? "Locked until the field above is corrected." : UNKNOWN;
+}
+
+function Unknown({ error, onRetry }: { readonly error: ApiError; readonly onRetry: () => void }) {
   return (
-    <>
-      {busy && <Progress label="Finding out what this rule will change" />}
-      {failed && (
-        <ErrorNotice error={failed}>
-          <p>So it is not known here whose calls the rule would change.</p>
-        </ErrorNotice>
-      )}
-      <div role="status">
-        {isKnown && (
-          <div class={effects.length > 0 ? "notice warning" : "notice"}>
-            <p>
-              {effects.length > 0
-                ? "This rule will change the result of these calls:"
-                : "This rule will change nothing for the accounts and endpoints that exist now."}
-            </p>
-            <Effects effects={effects} />
-          </div>
-        )}
-      </div>
-    </>
+    <ErrorNotice error={error} onRetry={onRetry}>
+      <p>So it is not known here whose calls the rule decides.</p>
+    </ErrorNotice>
   );
 }
 
@@ -214,7 +204,8 @@ function problemsOf({ status, message }: ApiError): { readonly id?: string; read
 
 /** Shows first the calls for which the decision changes. */
 export function DeleteRuleDialog({ rule: { id }, ...props }: { readonly rule: Rule } & DialogProps) {
-  const { value, error, busy, reload } = useLoad((signal) => preview({ delete: id }, signal), [id]);
+  const effects = useLoad(async (signal) => preview({ delete: id }, await listResources(signal), signal), [id]);
+  const { value, error, busy, reload } = effects;
   return (
     <ConfirmDialog
       {...props}
@@ -222,25 +213,20 @@ export function DeleteRuleDialog({ rule: { id }, ...props }: { readonly rule: Ru
       name={id}
       what="the rule’s ID"
       action="Delete rule"
-      waiting={busy}
+      locked={value === undefined ? UNKNOWN : undefined}
       act={() => call("auth/Rules/Delete", { id })}
       done={`Rule ${id} is deleted`}
+      start={value && <EffectSums effects={value} />}
     >
       {value !== undefined ? (
-        value.length === 0 ? (
-          <p>Nobody will notice: for every endpoint that is registered now, other rules decide the same.</p>
-        ) : (
-          <div class="notice warning">
-            <p>
-              <strong>These calls will be answered differently, everywhere and at once:</strong>
-            </p>
+        value.length > 0 && (
+          <>
+            <p>These calls will be answered differently, everywhere and at once:</p>
             <Effects effects={value} />
-          </div>
+          </>
         )
       ) : error !== undefined && !busy ? (
-        <ErrorNotice error={error} onRetry={reload}>
-          <p>So it is not known here whose calls the rule decides.</p>
-        </ErrorNotice>
+        <Unknown error={error} onRetry={reload} />
       ) : (
         <Progress label="Finding out what will change" />
       )}

@@ -2,46 +2,23 @@
  * Rules as a table, and the callers and resources for which a change of the rules changes the
  * decision.
  */
+import { type EffectSum, sumsOf } from "../../../src/api/preview.js";
 import type { Effect, Rule } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import { Actions } from "../ui/button.js";
-import { Pattern } from "../ui/pattern.js";
-import { type Column, FilteredTable } from "../ui/table.js";
+import type { Column } from "../ui/table.js";
+import { VirtualTable } from "../ui/virtual-table.js";
 
-interface RuleTableProps {
-  readonly caption: string;
-  readonly rules: readonly Rule[];
-  readonly onDelete?: (rule: Rule) => void;
-}
+export const RULE_COLUMNS: readonly Column<Rule>[] = [
+  { title: "ID", cell: ({ id }) => <span title={id}>{id}</span> },
+  { title: "Scope", cell: Scope },
+  { title: "Access", cell: (rule) => <AccessBadge {...rule} /> },
+  { title: "Resource", cell: ({ resource }) => <code title={resource}>{resource}</code> },
+  { title: "Priority", cell: ({ priority }) => priority, numeric: true },
+];
 
-export function RuleTable({ caption, rules, onDelete }: RuleTableProps) {
-  const columns: Column<Rule>[] = [
-    { title: "ID", cell: ({ id }) => id },
-    { title: "Scope", cell: Scope },
-    { title: "Access", cell: ({ access }) => <AccessBadge access={access} /> },
-    { title: "Resource", cell: ({ resource }) => <Pattern text={resource} /> },
-    { title: "Priority", cell: ({ priority }) => priority, numeric: true },
-  ];
-  if (onDelete !== undefined) {
-    columns.push({
-      title: "Actions",
-      cell: (rule) => (
-        <Actions
-          actions={[{ title: "Delete", label: `Delete ${rule.id}`, kind: "danger", act: () => onDelete(rule) }]}
-        />
-      ),
-    });
-  }
-  return (
-    <FilteredTable
-      caption={caption}
-      what="rules"
-      columns={columns}
-      rows={rules}
-      rowKey={({ id }) => id}
-      text={({ id, scope, access, resource }) => [id, scope, access, resource].join(" ")}
-    />
-  );
+/** Rules that can only be read. */
+export function RuleTable({ caption, rules }: { readonly caption: string; readonly rules: readonly Rule[] }) {
+  return <VirtualTable caption={caption} columns={RULE_COLUMNS} rows={rules} rowKey={({ id }) => id} />;
 }
 
 const SCOPES: Readonly<Record<string, string>> = { "<public>": "everyone", "*": "anyone logged in" };
@@ -55,7 +32,8 @@ function Scope({ scope }: Pick<Rule, "scope">) {
   );
 }
 
-function AccessBadge({ access }: Pick<Rule, "access">) {
+function AccessBadge({ access, disabled }: Pick<Rule, "access" | "disabled">) {
+  if (disabled) return <Badge title="It decides nothing">{access === "GRANTED" ? "Granted" : "Denied"}, off</Badge>;
   return <Badge tone={access === "GRANTED" ? "good" : "bad"}>{access === "GRANTED" ? "Granted" : "Denied"}</Badge>;
 }
 
@@ -64,7 +42,8 @@ const MAX_ACCOUNTS = 5;
 
 export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
   return (
-    <ul class="effects">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the list is long, and is scrolled by keyboard too.
+    <ul class="effects" tabIndex={0} aria-label="Calls that are answered differently">
       {effects.map((effect) => (
         <li key={`${effect.before} ${effect.after} ${effect.resources[0]} ${callersOf(effect)}`}>
           <p>
@@ -84,6 +63,42 @@ export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
       ))}
     </ul>
   );
+}
+
+/** The effects in numbers: "13 accounts lose 779 endpoints". */
+export function EffectSums({ effects }: { readonly effects: readonly Effect[] }) {
+  return (
+    <div role="status" class={effects.length === 0 ? "notice" : "notice warning"}>
+      {effects.length === 0 && (
+        <p>Nobody will notice: at every endpoint that is registered now, calls are answered as before.</p>
+      )}
+      {sumsOf(effects).map((sum) => (
+        <p key={sum.change}>
+          <strong>{sentenceOf(sum)}</strong>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function sentenceOf({ change, nobody, everyAccount, accounts, atLeast, endpoints }: EffectSum): string {
+  const counted = everyAccount ? "every account" : count(accounts, "account");
+  const known = [...(nobody ? ["calls without a token"] : []), ...(everyAccount || accounts > 0 ? [counted] : [])];
+  const who = nobody && everyAccount ? "everyone" : known.join(" and ");
+  const one = !nobody && (everyAccount || accounts === 1);
+  const verbs = nobody && everyAccount ? VERBS[change][0] : VERBS[change][one ? 0 : 1];
+  const text = `${atLeast ? "at least " : ""}${who} ${verbs} ${count(endpoints, "endpoint")}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const VERBS: Readonly<Record<EffectSum["change"], readonly [one: string, several: string]>> = {
+  lose: ["loses", "lose"],
+  gain: ["gains", "gain"],
+  "refused otherwise": ["gets another refusal at", "get another refusal at"],
+};
+
+function count(number: number, what: string): string {
+  return `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 }
 
 export function CodeBadge({ code }: { readonly code: number }) {

@@ -8,11 +8,12 @@ import { list } from "./authority.js";
 import { Explain } from "./explain.js";
 import { Loaded, NewButton, PageHead } from "./page-frame.js";
 import { CreateRuleDialog, DeleteRuleDialog } from "./rule-dialogs.js";
-import { RuleTable } from "./rule-table.js";
+import { RuleList } from "./rule-list.js";
 
 export function RulesPage() {
   const rules = useLoad(list.rules, []);
-  const [creating, setCreating] = useState(false);
+  /** The rule that the new one begins as; true for an empty one. */
+  const [creating, setCreating] = useState<Rule | boolean>(false);
   const [deleted, setDeleted] = useState<Rule>();
   const onClose = () => {
     setCreating(false);
@@ -44,12 +45,18 @@ export function RulesPage() {
               </Button>
             </EmptyState>
           ) : (
-            <RuleTable caption="Rules, in the order in which they are looked at" rules={all} onDelete={setDeleted} />
+            <RuleList rules={all} onChanged={rules.reload} onDelete={setDeleted} onDuplicate={setCreating} />
           )
         }
       </Loaded>
       <Explain rules={rules.value} />
-      {creating && <CreateRuleDialog onClose={onClose} onDone={onDone} />}
+      {creating && (
+        <CreateRuleDialog
+          initial={creating === true ? undefined : { ...creating, id: "", disabled: false }}
+          onClose={onClose}
+          onDone={onDone}
+        />
+      )}
       {deleted && <DeleteRuleDialog rule={deleted} onClose={onClose} onDone={onDone} />}
     </>
   );

@@ -357,7 +357,8 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
   const parts: WatchResponse_Snapshot[] = [];
   let capacity = 0;
   for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
-    const all = [...rules.values()].filter(({ resource }) => service === "" || coversService(resource, service));
+    const active = [...rules.values()].filter(({ disabled }) => !disabled);
+    const all = active.filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // A namespace without rules counts too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {

@@ -18,7 +18,9 @@ const MAX_SHOWN_ACCOUNTS = 100;
 /** A change, and the resources and accounts for which it is previewed. */
 export interface PreviewOptions {
   readonly rules: readonly Rule[];
-  readonly change: { readonly create: Rule } | { readonly delete: Rule };
+  /** The rule that the change removes, and the one that it adds. Both if it replaces a rule. */
+  readonly removed?: Rule | undefined;
+  readonly added?: Rule | undefined;
   /** As they are shown in the result; without wildcards. */
   readonly resources: readonly string[];
   readonly accounts: readonly { readonly name: string; readonly scopes: readonly string[] }[];
@@ -33,20 +35,21 @@ export function codeOf(decision: AuthorizationResult): number {
 
 /**
  * The effects of a change, each with the callers and resources that it concerns.
- * @throws {SyntaxError} when the change creates an ID that exists already; the signal's reason once
+ * @throws {SyntaxError} when the change adds an ID that exists already; the signal's reason once
  *   it is aborted.
  */
 export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
-  const { rules, change, resources, accounts, signal } = options;
+  const { rules, removed, added, resources, accounts, signal } = options;
   const before = RuleSet.compile(rules);
   const after = RuleSet.compile(rules);
-  const rule = "create" in change ? change.create : change.delete;
-  if ("create" in change) after.add(rule);
-  else after.delete(rule.id);
-  const covered = coveredBy(rule, resources);
+  if (removed !== undefined) after.delete(removed.id);
+  if (added !== undefined) after.add(added);
+  // A disabled rule changes nothing.
+  const changing = [removed, added].filter((rule) => rule !== undefined && !rule.disabled) as Rule[];
+  const covered = coveredBy(changing, resources);
   const effects = new Effects();
   let decisions = 0;
-  for (const kind of kindsOf(rules, rule, accounts)) {
+  for (const kind of kindsOf(rules, changing, accounts)) {
     for (const { shown, resource } of covered) {
       const [was, is] = [before, after].map((set) => codeOf(set.decide(resource, kind.scopes)));
       if (was !== is) effects.add(kind, was!, is!, shown);
@@ -63,13 +66,13 @@ export function isSelfGoverned({ type, name }: Resource): boolean {
   return type === "service" && SELF_GOVERNED.has(name);
 }
 
-/** The resources that the rule's pattern covers, except those that rules do not govern. */
-function coveredBy(rule: Rule, resources: readonly string[]): { shown: string; resource: Resource }[] {
-  const pattern = parsePattern(rule.resource);
+/** The resources that a rule's pattern covers, except those that rules do not govern. */
+function coveredBy(changing: readonly Rule[], resources: readonly string[]): { shown: string; resource: Resource }[] {
+  const patterns = changing.map((rule) => parsePattern(rule.resource));
   return [...new Set(resources)]
     .map((shown) => ({ shown, resource: parsePattern(shown) }))
     .filter(({ resource }) => !isSelfGoverned(resource))
-    .filter(({ resource }) => matches(pattern, resource));
+    .filter(({ resource }) => patterns.some((pattern) => matches(pattern, resource)));
 }
 
 /** Callers for whom every rule has the same result. */
@@ -80,10 +83,11 @@ interface Kind {
 }
 
 /**
- * The kinds that the rule's scope names. The kind without scopes stands for any logged-in caller.
+ * The kinds that the scopes of the changing rules name. The kind without scopes stands for any
+ * logged-in caller.
  */
-function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["accounts"]): Kind[] {
-  const named = new Set([...rules, rule].map(({ scope }) => scope));
+function kindsOf(rules: readonly Rule[], changing: readonly Rule[], accounts: PreviewOptions["accounts"]): Kind[] {
+  const named = new Set([...rules, ...changing].map(({ scope }) => scope));
   const kinds = new Map<string, Kind>([["[]", { scopes: [], accounts: [] }]]);
   for (const { name, scopes } of accounts) {
     const relevant = [...new Set(scopes)].filter((scope) => named.has(scope)).sort();
@@ -92,9 +96,10 @@ function kindsOf(rules: readonly Rule[], rule: Rule, accounts: PreviewOptions["a
     kinds.set(key, kind);
     kind.accounts.push(name);
   }
-  const { scope } = rule;
-  if (scope === PUBLIC) return [{ scopes: undefined, accounts: [] }, ...kinds.values()];
-  return [...kinds.values()].filter(({ scopes }) => scope === LOGGED_IN || scopes?.includes(scope));
+  const changed = changing.map(({ scope }) => scope);
+  if (changed.includes(PUBLIC)) return [{ scopes: undefined, accounts: [] }, ...kinds.values()];
+  const isConcerned = ({ scopes }: Kind) => changed.some((scope) => scope === LOGGED_IN || scopes?.includes(scope));
+  return [...kinds.values()].filter(isConcerned);
 }
 
 /** Groups the kinds of callers by the change at a resource, then the resources by those groups. */

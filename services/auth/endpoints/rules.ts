@@ -1,12 +1,21 @@
 /**
- * Rules: lists, creates and deletes rules of the caller's namespace; explains and previews them.
+ * Rules: lists, creates, sets and deletes rules of the caller's namespace; explains and previews
+ * them.
  */
 
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { Caller } from "../../../src/call/caller.js";
-import { alreadyExists, failedPrecondition, invalidArgument, notFound, type StatusError } from "../../../src/errors.js";
-import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Resource } from "../../../src/contract/resource.js";
+import {
+  aborted,
+  alreadyExists,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  type StatusError,
+} from "../../../src/errors.js";
+import type { RuleCreated, Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type ExplainRequest,
   type ExplainResponse,
@@ -14,9 +23,11 @@ import {
   type PreviewResponse,
   Rule,
   RulesService,
+  type SetRuleRequest,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
 import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState, State } from "../log/state/state.js";
 import { chainOfDecision, chainOfEnded } from "./chain.js";
@@ -42,11 +53,12 @@ export function rules({ changes, maxRules }: Options): ServicePart {
       return { rules: items, nextPageToken };
     },
     create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
+    set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
-      const caller = accountOf(context);
+      const { namespace } = accountOf(context);
       await changes.make(authorOf(context), (state) => {
-        if (!rulesOf(state, caller.namespace).has(id)) throw unknown(id);
-        return [{ $case: "ruleDeleted", value: { namespace: caller.namespace, id } }];
+        presentOf(state, namespace, id);
+        return [{ $case: "ruleDeleted", value: { namespace, id, replaced: false } }];
       });
       return {};
     },
@@ -63,9 +75,45 @@ async function create({ changes, maxRules }: Options, rule: Rule, context: Conte
     if (present.size >= maxRules) {
       throw failedPrecondition(`the namespace has ${maxRules} rules, the most it may; delete one`);
     }
-    return [{ $case: "ruleCreated", value: { namespace: caller.namespace, rule } }];
+    return [creationOf({ namespace: caller.namespace, rule, replaced: undefined })];
   });
   return rule;
+}
+
+async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, context: Context): Promise<Rule> {
+  const { namespace } = accountOf(context);
+  await changes.sync();
+  // A request that names no rule says so, whatever else is wrong with it.
+  if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
+  const rule = checked(asked);
+  // It may take access away, so it is made as a deletion is.
+  await changes.make(authorOf(context), (state) => {
+    const replaced = presentOf(state, namespace, rule.id);
+    if (expected !== undefined && !isSame(expected, replaced)) {
+      throw aborted(`the rule ${rule.id} was changed meanwhile; list it and try again`);
+    }
+    if (isSame(rule, replaced)) return [];
+    return [
+      { $case: "ruleDeleted", value: { namespace, id: rule.id, replaced: true } },
+      creationOf({ namespace, rule, replaced }),
+    ];
+  });
+  return rule;
+}
+
+function creationOf(value: RuleCreated): LogEvent {
+  return value.rule?.disabled ? { $case: "disabledRuleCreated", value } : { $case: "ruleCreated", value };
+}
+
+function isSame(one: Rule, other: Rule): boolean {
+  return Rule.encode(one).finish().equals(Rule.encode(other).finish());
+}
+
+/** @throws {StatusError} NOT_FOUND */
+function presentOf(state: State, namespace: string, id: string): Rule {
+  const present = rulesOf(state, namespace).get(id);
+  if (present === undefined) throw unknown(id);
+  return present;
 }
 
 async function explain(changes: Changes, request: ExplainRequest, context: Context): Promise<ExplainResponse> {
@@ -78,13 +126,14 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
   const ended = endedKey(changes, request, namespace);
   if (ended !== undefined) return ended;
   const { key, account, caller } = await callerOf(changes, request, namespace);
-  const compiled = RuleSet.compile(rulesOf(changes.state, namespace).values());
-  const { decision: byRules, decidedBy, matched } = compiled.explain(resource, caller?.scopes);
+  const rules = [...rulesOf(changes.state, namespace).values()];
+  const { decision: byRules, decidedBy, matched } = RuleSet.compile(rules).explain(resource, caller?.scopes);
   const decision = withinLimits(byRules, resource, caller);
   const limited = decision === "limited";
   const code = codeOf(decision);
   const chain = chainOfDecision({ account, key, limited, code, decidedBy });
-  return { code, decidedBy, matched, key: key && shown(key), limited, chain };
+  const disabled = disabledFor(rules, resource, caller?.scopes);
+  return { code, decidedBy, matched, key: key && shown(key), limited, chain, disabled };
 }
 
 /** The explanation of a call with a key that has ended; undefined where the request names none. */
@@ -95,7 +144,15 @@ function endedKey(
 ): ExplainResponse | undefined {
   const key = prefix === "" ? undefined : endedKeyWithPrefix(state, { namespace, prefix }, now);
   if (key === undefined || (account !== "" && key.account !== account)) return undefined;
-  return { code: 401, decidedBy: undefined, matched: [], key: undefined, limited: false, chain: chainOfEnded(key) };
+  const chain = chainOfEnded(key);
+  return { code: 401, decidedBy: undefined, matched: [], key: undefined, limited: false, chain, disabled: [] };
+}
+
+/** The disabled rules that would match, in the order of evaluation. */
+function disabledFor(rules: readonly Rule[], resource: Resource, scopes: readonly string[] | undefined): Rule[] {
+  const enabled = rules.filter(({ disabled }) => disabled).map((rule) => ({ ...rule, disabled: false }));
+  const { matched } = RuleSet.compile(enabled).explain(resource, scopes);
+  return matched.map((rule) => ({ ...rule, disabled: true }));
 }
 
 /**
@@ -123,18 +180,19 @@ async function preview(
   context: Context,
 ): Promise<PreviewResponse> {
   const { namespace } = accountOf(context);
-  if (change === undefined) throw invalidArgument("change: is missing: create or delete");
+  if (change === undefined) throw invalidArgument("change: is missing: create, set or delete");
   if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
   for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
-  const created = change.$case === "create" ? checked(change.value, "create") : undefined;
   await changes.sync();
   const present = rulesOf(changes.state, namespace);
-  if (created !== undefined && present.has(created.id)) throw taken(created.id);
-  const deleted = change.$case === "delete" ? present.get(change.value) : undefined;
-  if (change.$case === "delete" && deleted === undefined) throw unknown(change.value);
+  if (change.$case === "create" && present.has(change.value.id)) throw taken(change.value.id);
+  const id = change.$case === "delete" ? change.value : change.value.id;
+  const removed = change.$case === "create" ? undefined : presentOf(changes.state, namespace, id);
+  const added = change.$case === "delete" ? undefined : checked(change.value, change.$case);
   const effects = await previewOf({
     rules: [...present.values()],
-    change: created === undefined ? { delete: deleted! } : { create: created },
+    removed,
+    added,
     resources,
     accounts: changes.state.accounts(namespace),
     signal: context.signal,

@@ -46,7 +46,7 @@ const MAX_PRIORITY = 2 ** 31 - 1;
  * rule.
  * @throws {SyntaxError} with a message for the author of the rule
  */
-export function checkRule({ id, scope, access, resource, priority }: Rule): Rule {
+export function checkRule({ id, scope, access, resource, priority, disabled = false }: Rule): Rule {
   if (!RULE_ID.test(id)) {
     throw new SyntaxError(
       `id "${printable(id)}" must be 1 to 64 letters, digits, . _ or -, and start with a letter or digit`,
@@ -60,7 +60,7 @@ export function checkRule({ id, scope, access, resource, priority }: Rule): Rule
   if (!Number.isInteger(priority) || priority < MIN_PRIORITY || priority > MAX_PRIORITY) {
     throw new SyntaxError(`priority must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`);
   }
-  return { id, scope, access, resource, priority };
+  return { id, scope, access, resource, priority, disabled };
 }
 
 /**
@@ -107,13 +107,17 @@ export class RuleSet {
     return this.#byId.size;
   }
 
-  /** @throws {SyntaxError} if the rule cannot be understood or its ID is taken */
+  /**
+   * Adds a rule, unless it is disabled.
+   * @throws {SyntaxError} if the rule cannot be understood or its ID is taken
+   */
   add(rule: Rule): void {
     if (this.#byId.has(rule.id)) throw new SyntaxError(`rule "${rule.id}" is there already`);
     if (rule.access !== Access.GRANTED && rule.access !== Access.DENIED) {
       throw new SyntaxError(`rule "${rule.id}": access ${rule.access} is neither granted nor denied`);
     }
     const { type, name, endpoint } = parsePattern(rule.resource);
+    if (rule.disabled) return;
     const names = this.#types.get(type) ?? new Level();
     if (names.empty) this.#types.set(type, names);
     const endpoints = names.get(name) ?? new Level();

@@ -211,7 +211,7 @@ export interface ExplainResponse {
   readonly code: number;
   /** The rule that decided; absent when none matched. */
   readonly decidedBy?: Rule;
-  /** Every rule that matches the resource and the caller, by descending priority. */
+  /** Every rule that matches the resource and the caller, by descending priority; without disabled ones. */
   readonly matched: readonly Rule[];
   /** The API key that the request names; absent where it names none. */
   readonly key?: Key;
@@ -219,6 +219,8 @@ export interface ExplainResponse {
   readonly limited: boolean;
   /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
   readonly chain: readonly Link[];
+  /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
+  readonly disabled: readonly Rule[];
 }
 
 export interface FindRefusalsRequest {
@@ -425,12 +427,14 @@ export interface Namespace {
   readonly created?: Timestamp;
 }
 
-/** At most one of `create`, `delete`. */
+/** At most one of `create`, `delete`, `set`. */
 export interface PreviewRequest {
   /** The rule that would be created. */
   readonly create?: RuleInput | undefined;
   /** The ID of the rule that would be deleted. */
   readonly delete?: string | undefined;
+  /** The rule that would replace the one with its ID. */
+  readonly set?: RuleInput | undefined;
   /**
    * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
    * `auth` and `registry` are left out, because rules do not govern them.
@@ -529,6 +533,8 @@ export interface Rule {
   readonly resource: string;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority: number;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  readonly disabled: boolean;
 }
 
 export interface RuleInput {
@@ -544,6 +550,8 @@ export interface RuleInput {
   readonly resource?: string | undefined;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   readonly priority?: number | string | undefined;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  readonly disabled?: boolean | undefined;
 }
 
 export interface ScopeList {
@@ -567,6 +575,16 @@ export interface SetPasswordRequest {
 }
 
 export type SetPasswordResponse = Readonly<Record<string, never>>;
+
+export interface SetRuleRequest {
+  /** The rule as it then is, such as that of Create. Its ID names the rule that is replaced. */
+  readonly rule?: RuleInput | undefined;
+  /**
+   * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   */
+  readonly expected?: RuleInput | undefined;
+}
 
 export interface SetScopesRequest {
   /** The account, such as `bob`. */
@@ -834,6 +852,13 @@ export interface Auth {
      */
     create(request?: CreateRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
+     * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
+     * the new rule, and none grants by the old one.
+     *
+     * Only administrators may call it.
+     */
+    set(request?: SetRuleRequest, options?: CallOptions): Promise<Rule>;
+    /**
      * Deletes a rule. No gateway grants by it any more when this answers.
      *
      * Only administrators may call it.
@@ -846,7 +871,7 @@ export interface Auth {
      */
     explain(request?: ExplainRequest, options?: CallOptions): Promise<ExplainResponse>;
     /**
-     * Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing.
+     * Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing.
      *
      * Only administrators may call it.
      */
@@ -906,6 +931,7 @@ export const authEndpoints: EndpointTable = {
   rules: {
     list: { path: "/auth/Rules/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Rules/Create", shape: "unary" },
+    set: { path: "/auth/Rules/Set", shape: "unary" },
     delete: { path: "/auth/Rules/Delete", shape: "unary" },
     explain: { path: "/auth/Rules/Explain", shape: "unary", idempotent: true },
     preview: { path: "/auth/Rules/Preview", shape: "unary", idempotent: true },

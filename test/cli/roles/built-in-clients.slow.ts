@@ -105,7 +105,7 @@ t.test("the rules must grant the call to both the service and its caller", async
     unary(
       channel,
       RulesService.create,
-      { rule: { id, scope, access: Access.GRANTED, resource, priority: 0 } },
+      { rule: { id, scope, access: Access.GRANTED, resource, priority: 0, disabled: false } },
       { metadata: bearer },
     );
   const remove = (id: string) => unary(channel, RulesService.delete, { id }, { metadata: bearer });

@@ -54,6 +54,12 @@ export async function visitAgain(
   };
 }
 
+/** Chooses an action in the menu of a rule. */
+export async function chooseFor(page: Page, rule: string, action: string): Promise<void> {
+  await page.getByRole("button", { name: `Actions for rule ${rule}`, exact: true }).click();
+  await page.getByRole("menuitem", { name: action, exact: true }).click();
+}
+
 /** By how many pixels the page is wider than the window; negative if there is space left. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import t from "tap";
 import { checkClean, screenshot, signOut } from "./browser.js";
-import { visitConsole } from "./console-browser.js";
+import { chooseFor, visitConsole } from "./console-browser.js";
 
 t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   const { page, watched, origin, post, signIn, go } = await visitConsole(t, "/");
@@ -68,10 +68,9 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
 
   await t.test("delete the default rule, and see first what that changes", async (t) => {
     await go("Rules");
-    await page.getByRole("button", { name: "Delete default" }).click();
-    const warning = dialog.locator(".notice.warning");
-    await warning.waitFor();
-    const text = (await warning.innerText()).replace(/\s+/g, " ");
+    await chooseFor(page, "default", "Delete");
+    await dialog.getByText(/^Everyone loses \d+ endpoints$/).waitFor();
+    const text = (await dialog.locator(".effects").innerText()).replace(/\s+/g, " ");
     t.match(text, /200 granted.*401 refused for everyone at/);
     for (const resource of ["helloworld:Helloworld.Call", "helloworld:Helloworld.Stream", "shop:Shop.Call"]) {
       t.match(text, `service:${resource}`);
@@ -113,7 +112,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
     await dialog.getByText("must have three segments").waitFor();
     await dialog.getByRole("combobox", { name: "Resource" }).fill("*:*:*");
     await dialog.getByText(/^Covers (\d+) of \1 endpoints/).waitFor();
-    await dialog.getByText("every account").waitFor();
+    await dialog.getByText(/^Every account gains/).waitFor();
     await screenshot(page, "console-journey-6-rule");
     await dialog.getByRole("button", { name: "Create rule" }).click();
     await page.getByRole("rowheader", { name: "onlyloggedin" }).waitFor();

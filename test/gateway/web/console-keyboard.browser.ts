@@ -58,7 +58,9 @@ t.test("can be used with only the keyboard", { timeout: 60_000 }, async (t) => {
     "5",
   ]);
 
-  await tabTo("Delete closed");
+  await tabTo("Actions for rule closed");
+  await keyboard.press("Enter");
+  await keyboard.press("End");
   await keyboard.press("Enter");
   await dialog.getByText("200 granted").first().waitFor();
   await fill("Type the rule’s ID, closed, to confirm", "closed");

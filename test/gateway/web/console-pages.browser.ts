@@ -4,7 +4,7 @@ import t from "tap";
 import { sampleOf } from "../../support/full.js";
 import { seriousFaults } from "./axe.js";
 import { ADMIN_PASSWORD, checkClean, screenshot } from "./browser.js";
-import { overflow, visitConsole } from "./console-browser.js";
+import { chooseFor, overflow, visitConsole } from "./console-browser.js";
 
 const HOSTILE = '<img src=x onerror="document.title=1">';
 const PAGES = ["Overview", "API keys", "Rules", "Accounts", "Namespaces", "Usage", "Refusals", "Audit trail"];
@@ -56,14 +56,15 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
       ["API keys", /^Rotate/, "rotate"],
       ["API keys", /^Revoke/, "revoke"],
       ["Rules", "New rule", "new-rule"],
-      ["Rules", "Delete default", "delete-rule"],
+      ["Rules", "default", "delete-rule"],
       ["Accounts", "New account", "new-account"],
       ["Accounts", "Set the scopes of admin", "scopes"],
       ["Namespaces", "Delete team", "delete-namespace"],
     ];
     for (const [title, button, name] of dialogs) {
       await go(title);
-      await page.getByRole("button", { name: button }).click();
+      if (button === "default") await chooseFor(page, button, "Delete");
+      else await page.getByRole("button", { name: button }).click();
       const dialog = page.getByRole("dialog");
       await dialog.waitFor();
       await page.getByText("Finding out").waitFor({ state: "hidden" });
@@ -95,8 +96,8 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     await go("Overview");
     await page.route("**/v1/auth/Rules/List", (route) => route.fulfill({ json: { rules: many } }), { times: 1 });
     await go("Rules");
-    await page.getByText("200 of 3000 rules are shown.").waitFor();
-    t.equal(await page.getByRole("rowheader").count(), 200);
+    await page.getByText("3000 rules", { exact: true }).waitFor();
+    t.ok((await page.getByRole("rowheader").count()) < 60, "only those in sight are in the document");
     await page.getByLabel("Find rules").fill("rule-2999");
     await page.getByText("1 of 3000 rules").waitFor();
     t.same(await page.getByRole("rowheader").allInnerTexts(), ["rule-2999"]);
@@ -118,7 +119,8 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
       await go("Overview");
       await go(title);
       await page.getByRole("rowheader", { name: HOSTILE }).waitFor();
-      await page.getByRole("button", { name: `Delete ${HOSTILE}` }).click();
+      if (title === "Rules") await chooseFor(page, HOSTILE, "Delete");
+      else await page.getByRole("button", { name: `Delete ${HOSTILE}` }).click();
       t.match(await page.getByRole("dialog").innerText(), HOSTILE);
       t.equal(await page.locator("main img, dialog img").count(), 0);
       await page.keyboard.press("Escape");

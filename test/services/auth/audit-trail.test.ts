@@ -21,7 +21,7 @@ import { until } from "../../support/until.js";
 import { HASH, open, openJournal, silent } from "./open.js";
 
 const DAY = 86_400_000;
-const RULE = { scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+const RULE = { scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 
 const accountCreated = (name: string, scopes: string[] = []): LogEvent => ({
   $case: "accountCreated",

@@ -29,7 +29,7 @@ t.test("the first start creates a password, and writes it and the enrolment toke
   const token = await login("admin", password);
 
   t.match((await call(RulesService.list, { pageSize: 0, pageToken: "" }, token)).rules, [
-    { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+    { id: "default", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false },
   ]);
   t.match((await call(EnrolmentsService.list, {}, token)).enrolments, [{ name: "gateway" }, { name: "helloworld" }]);
   for (const name of ["gateway", "helloworld"]) {

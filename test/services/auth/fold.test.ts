@@ -108,8 +108,12 @@ function simpleEvent(): fc.Arbitrary<Events> {
     fc.record({ namespace, name, scopes }).map((value): Events => ({ $case: "scopesSet", value })),
     fc.record({ namespace, name }).map((value): Events => ({ $case: "passwordSet", value: { ...value, password } })),
     fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
-      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
       return { $case: "ruleCreated", value: { namespace, rule } };
+    }),
+    fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
+      const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: true };
+      return { $case: "disabledRuleCreated", value: { namespace, rule } };
     }),
     fc.record({ namespace, id: name }).map((value): Events => ({ $case: "ruleDeleted", value })),
     key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
@@ -280,7 +284,7 @@ t.test("an event without a target changes nothing, and sends guards no change", 
   const [namespace, name, rule] = [
     "n0",
     "b",
-    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 },
+    { id: "b", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false },
   ];
   const state = withAccount();
   apply(state, entryOf(0, { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a" } } }));
@@ -432,4 +436,27 @@ t.test("a snapshot has the IDs of namespaces, and adds none to namespaces withou
   const again = await stateOf(bytesOf(state));
   t.equal(again.namespaces.get("old")?.id, undefined);
   t.equal(again.namespaces.get("new")?.id, "one");
+});
+
+t.test("an authority that does not know disabled rules has no such rule", async (t) => {
+  const rule = { id: "a", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
+  const disabled = { ...rule, disabled: true };
+  const off: Events[] = [
+    { $case: "ruleDeleted", value: { namespace: "n0", id: "a", replaced: true } },
+    { $case: "disabledRuleCreated", value: { namespace: "n0", rule: disabled, replaced: rule } },
+  ];
+  const known = withAccount();
+  const before = withAccount();
+  for (const state of [known, before]) {
+    apply(state, entryOf(0, { $case: "ruleCreated", value: { namespace: "n0", rule } }));
+  }
+  const { changes } = apply(known, entryOf(0, ...off));
+  const { changes: earlier } = apply(before, entryOf(0, off[0]!));
+  t.same(changes, earlier, "guards are sent the same");
+  t.same(known.namespaces.get("n0")?.rules.get("a"), disabled);
+  const [part] = Snapshot.decode(bytesOf(known)).namespaces.filter(({ disabledRules }) => disabledRules.length > 0);
+  t.same([part?.rules, part?.disabledRules[0]?.id], [[], "a"], "nor does it read the rule in a snapshot");
+  const created: Events = { $case: "ruleCreated", value: { namespace: "n0", rule: { ...rule, scope: "other" } } };
+  for (const state of [known, before]) t.equal(apply(state, entryOf(0, created)).changes.length, 1);
+  t.equal(known.namespaces.get("n0")?.rules.get("a")?.scope, "other", "a rule that it creates wins");
 });

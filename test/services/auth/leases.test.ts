@@ -60,6 +60,26 @@ t.test("a change waits until the guard has applied it, and no longer", async (t)
   t.ok((await response) < LONG / 2);
 });
 
+t.test("a rule that is switched off is waited for as a deleted one", async (t) => {
+  const { call, channel, login } = await open(t, { leaseMs: LONG });
+  const token = await login();
+  const watch = new Watch(t, channel);
+  watch.start();
+  watch.applied((await watch.ping()).revision);
+  const { rules } = await call(RulesService.list, { pageSize: 0, pageToken: "" }, token);
+  const request = { rule: { ...rules[0]!, disabled: true }, expected: undefined };
+  let acknowledged = false;
+  const setting = again(() => call(RulesService.set, request, token)).then(() => {
+    acknowledged = true;
+  });
+  const { revision, changes } = await watch.next("changes");
+  t.match(changes, [{ change: { $case: "ruleDeleted", value: { namespace: "default", id: "default" } } }]);
+  await watch.ping();
+  t.notOk(acknowledged, "the guard has not applied it yet");
+  watch.applied(revision);
+  await setting;
+});
+
 t.test("a change waits for a silent guard until the guard's lease has ended", async (t) => {
   const opened = await open(t, { leaseMs: SHORT });
   const change = await deleteDefault(opened);
@@ -226,7 +246,7 @@ t.test("a guard of another authority gets a change at its next ping", async (t) 
   watch.start();
   watch.applied((await watch.ping()).revision);
   const token = await here.login();
-  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
   const start = performance.now();
   await here.call(RulesService.create, { rule }, token);
   t.ok(performance.now() - start >= SHORT - EARLY, "and until its lease has run out, the change waits");

@@ -120,7 +120,14 @@ async function filledWithRules(t: Parameters<typeof open>[0], count: number, byt
     // In reverse, so that the order of IDs differs from the order of creation.
     const id = `rule${String(count - index).padStart(5, "0")}`;
     const resource = `service:${"x".repeat(bytes)}:*`;
-    return { id, scope: "s".repeat(bytes / 2), access: Access.GRANTED, resource, priority: [-1, 0, 20][index % 3]! };
+    return {
+      id,
+      scope: "s".repeat(bytes / 2),
+      access: Access.GRANTED,
+      resource,
+      priority: [-1, 0, 20][index % 3]!,
+      disabled: false,
+    };
   });
   while (rules.length > 0) {
     const some = rules.splice(0, 500);

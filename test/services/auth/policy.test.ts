@@ -13,7 +13,7 @@ import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js"
 import { callerOf, open, PASSWORD } from "./open.js";
 import { Watch } from "./watch.js";
 
-const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 
 t.test("a guard is sent a snapshot, then the changes that follow", async (t) => {
   const { channel, call, login } = await open(t);

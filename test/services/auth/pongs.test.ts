@@ -9,7 +9,7 @@ import { FaultyStore } from "./faulty-store.js";
 import { type Open, open } from "./open.js";
 import { Watch } from "./watch.js";
 
-const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 /** The first step of a response to a ping, on SQLite: the authority reads its lease record. */
 const READ_LEASE_RECORDS = "before keys claims";
 

@@ -23,6 +23,7 @@ const rule = (id: string, fields: Partial<Rule> = {}): Rule => ({
   access: Access.GRANTED,
   resource: "*:*:*",
   priority: 0,
+  disabled: false,
   ...fields,
 });
 const effect = (before: number, after: number, resources: string[], callers: Partial<Effect>): Effect => ({
@@ -42,6 +43,11 @@ interface Case {
 const deleting = (id: string): PreviewRequest["change"] => ({ $case: "delete", value: id });
 const creating = (...args: Parameters<typeof rule>): PreviewRequest["change"] => ({
   $case: "create",
+  value: rule(...args),
+});
+
+const setting = (...args: Parameters<typeof rule>): PreviewRequest["change"] => ({
+  $case: "set",
   value: rule(...args),
 });
 
@@ -86,6 +92,21 @@ const cases: Record<string, Case> = {
   "a rule for a scope that no account has changes nothing": {
     rules: [],
     change: creating("nobody", { scope: "shipping" }),
+    effects: [],
+  },
+  "a rule that is set to another scope takes from some, and gives to others": {
+    rules: [rule("some", { scope: "billing", resource: CALL })],
+    change: setting("some", { scope: "<public>", resource: STREAM }),
+    effects: [effect(401, 200, [STREAM], everyone), effect(200, 401, [CALL], { accounts: ["bob"] })],
+  },
+  "a rule that is switched off is as one that is deleted": {
+    rules: [rule("default")],
+    change: setting("default", { disabled: true }),
+    effects: [effect(200, 401, [CALL, STREAM, GONE], everyone)],
+  },
+  "a disabled rule changes nothing when it is deleted": {
+    rules: [rule("default", { disabled: true })],
+    change: deleting("default"),
     effects: [],
   },
   "a rule changes nothing where a rule with a higher priority decides": {
@@ -164,8 +185,8 @@ const FOREVER = new AbortController().signal;
 
 t.test("of many accounts, the first 100 are listed and the others are counted", async (t) => {
   const accounts = Array.from({ length: 250 }, (_, index) => ({ name: `a${1000 + index}`, scopes: ["billing"] }));
-  const change = { delete: rule("billing", { scope: "billing" }) };
-  const [effect] = await previewOf({ rules: [change.delete], change, resources: [CALL], accounts, signal: FOREVER });
+  const removed = rule("billing", { scope: "billing" });
+  const [effect] = await previewOf({ rules: [removed], removed, resources: [CALL], accounts, signal: FOREVER });
   t.match(effect, { before: 200, after: 401, moreAccounts: 150, everyAccount: false });
   t.same(
     effect?.accounts,
@@ -178,9 +199,9 @@ t.test("a large preview yields to the event loop, and ends when its client is go
   const rules = scopes.map((scope) => rule(scope, { scope }));
   const accounts = scopes.map((scope) => ({ name: scope, scopes: [scope] }));
   const resources = Array.from({ length: 1_000 }, (_, index) => `service:big:Big.E${index}`);
-  const change = { create: rule("closed", { access: Access.DENIED }) };
+  const added = rule("closed", { access: Access.DENIED });
   const gone = new AbortController();
-  const response = previewOf({ rules, change, resources, accounts, signal: gone.signal });
+  const response = previewOf({ rules, added, resources, accounts, signal: gone.signal });
   setImmediate(() => gone.abort(new Error("gone")));
   await t.rejects(response, new Error("gone"));
 });

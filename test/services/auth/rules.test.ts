@@ -1,7 +1,9 @@
 import t from "tap";
 import { Code } from "../../../src/errors.js";
+import { AuditService, ListAuditRequest } from "../../../src/gen/portico/auth/v1/audit.js";
 import { Access, type Rule, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { open } from "./open.js";
+import { Watch } from "./watch.js";
 
 const rule = (fields: Partial<Rule> = {}): Rule => ({
   id: "onlyloggedin",
@@ -9,6 +11,7 @@ const rule = (fields: Partial<Rule> = {}): Rule => ({
   access: Access.GRANTED,
   resource: "*:*:*",
   priority: 0,
+  disabled: false,
   ...fields,
 });
 
@@ -52,6 +55,105 @@ t.test("rules", async (t) => {
       message: "no rule with the ID x",
     }),
   );
+});
+
+t.test("a rule is set in one change", async (t) => {
+  const { call, login, channel } = await open(t);
+  const token = await login();
+  const resource = "service:helloworld:Helloworld.Call";
+  const set = (fields: Partial<Rule>, expected?: Rule) =>
+    call(RulesService.set, { rule: { ...closed, ...fields }, expected }, token);
+  const codeOf = async () => (await call(RulesService.explain, { account: "admin", resource, key: "" }, token)).code;
+  const closed = rule({ id: "closed", access: Access.DENIED, priority: 1 });
+  await call(RulesService.create, { rule: closed }, token);
+
+  await t.test("and guards apply all of it at once", async (t) => {
+    const watch = new Watch(t, channel);
+    watch.start();
+    await watch.next("snapshot");
+    t.match(await set({ resource }), { ...closed, resource });
+    const { changes } = await watch.next("changes");
+    t.match(changes, [
+      { change: { $case: "ruleDeleted", value: { id: "closed", resource: "*:*:*" } } },
+      { change: { $case: "ruleCreated", value: { rule: { id: "closed", resource } } } },
+    ]);
+    const listed = (await call(RulesService.list, { pageSize: 0, pageToken: "" }, token)).rules;
+    t.match(listed, [{ id: "closed", resource }, { id: "default" }]);
+    t.equal(await codeOf(), 403);
+  });
+
+  await t.test("and the audit trail has one record that names what changed", async (t) => {
+    await set({ resource, scope: "staff", priority: 5 });
+    const { records } = await call(AuditService.list, ListAuditRequest.fromPartial({ limit: 1 }), token);
+    t.match(records, [{ actor: "admin", action: "rule changed", subject: "closed: scope, priority" }]);
+  });
+
+  await t.test("if it is as the caller believes, if the caller says so", async (t) => {
+    await t.rejects(set({ disabled: true }, closed), {
+      code: Code.ABORTED,
+      message: "the rule closed was changed meanwhile; list it and try again",
+    });
+    t.ok(await set({ disabled: true }, rule({ ...closed, resource, scope: "staff", priority: 5 })));
+  });
+
+  await t.test("if it exists and is valid", async (t) => {
+    await t.rejects(set({ id: "x" }), { code: Code.NOT_FOUND, message: "no rule with the ID x" });
+    await t.rejects(set({ scope: "" }), { code: Code.INVALID_ARGUMENT, message: /^rule\.scope: / });
+    const request = { rule: undefined, expected: undefined };
+    await t.rejects(call(RulesService.set, request, token), { code: Code.INVALID_ARGUMENT, message: /^rule: / });
+  });
+});
+
+t.test("a disabled rule decides nothing", async (t) => {
+  const opened = await open(t);
+  const { call, channel, login } = opened;
+  const token = await login();
+  const resource = "service:helloworld:Helloworld.Call";
+  const closed = rule({ id: "closed", access: Access.DENIED, priority: 1 });
+  const ask = { account: "admin", resource, key: "" };
+  await call(RulesService.create, { rule: { ...closed, disabled: true } }, token);
+
+  await t.test("is listed and explained as disabled", async (t) => {
+    const { rules } = await call(RulesService.list, { pageSize: 0, pageToken: "" }, token);
+    t.match(rules, [
+      { id: "closed", disabled: true },
+      { id: "default", disabled: false },
+    ]);
+    const explained = await call(RulesService.explain, ask, token);
+    t.match(explained, { code: 200, decidedBy: { id: "default" }, disabled: [{ id: "closed", disabled: true }] });
+    t.same(
+      explained.matched.map(({ id }) => id),
+      ["default"],
+    );
+    const elsewhere = await call(RulesService.explain, { ...ask, account: "" }, token);
+    t.same(elsewhere.disabled, [], "only where it would match");
+  });
+
+  await t.test("is not sent to guards, because those of earlier versions would decide by it", async (t) => {
+    const watch = new Watch(t, channel);
+    watch.start();
+    const { namespaces } = await watch.next("snapshot");
+    t.match(namespaces, [{ rules: [{ id: "default" }] }]);
+    t.equal(namespaces[0]?.rules.length, 1);
+    const sent = async (disabled: boolean) => {
+      await call(RulesService.set, { rule: { ...closed, disabled }, expected: undefined }, token);
+      return (await watch.next("changes")).changes.map(({ change }) => change?.$case);
+    };
+    t.same(await sent(false), ["ruleCreated"]);
+    t.equal((await call(RulesService.explain, ask, token)).code, 403, "switched on, it decides");
+    t.same(await sent(true), ["ruleDeleted"]);
+    await call(RulesService.delete, { id: "closed" }, token);
+    watch.sendPing();
+    t.same((await watch.next("changes")).changes, [], "nor is its deletion");
+  });
+
+  await t.test("stays disabled when the authority starts again", async (t) => {
+    await call(RulesService.create, { rule: { ...closed, disabled: true } }, token);
+    await opened.close();
+    const again = await open(t, { folder: opened.folder });
+    const { rules } = await again.call(RulesService.list, { pageSize: 0, pageToken: "" }, await again.login());
+    t.match(rules, [{ id: "closed", disabled: true }, { id: "default" }]);
+  });
 });
 
 t.test("Explain returns the decision on a call, and the rule that makes it", async (t) => {

@@ -181,7 +181,7 @@ t.test("a change that waited for more than ten seconds is refused, and not made"
 });
 
 t.test("of two simultaneous calls that exclude each other, one is refused", async (t) => {
-  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "service:x:*", priority: 0 };
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "service:x:*", priority: 0, disabled: false };
   const bob = { name: "bob", password: PASSWORD, scopes: [] };
   const lifetime = { seconds: 86_400n, nanos: 0 };
   type Calls = (authority: Open, token: string) => Promise<(() => Promise<unknown>)[]>;

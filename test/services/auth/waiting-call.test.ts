@@ -110,7 +110,14 @@ t.test("a call in a namespace that is being deleted leaves nothing at the guards
   const watch = new Watch(t, channel);
   watch.start();
   await watch.next("snapshot");
-  const rule = { id: "ghost", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = {
+    id: "ghost",
+    scope: "<public>",
+    access: Access.GRANTED,
+    resource: "*:*:*",
+    priority: 0,
+    disabled: false,
+  };
   const [deleted, ...created] = await Promise.allSettled([
     call(NamespacesService.delete, { name: "other" }, admin),
     call(RulesService.create, { rule }, other),

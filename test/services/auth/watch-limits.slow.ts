@@ -74,7 +74,7 @@ t.test("a guard gets its next pong only when it has applied the revision of the 
   watch.sendPing();
   // The stream keeps its order: a pong for the second ping would come before the message with the
   // change.
-  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+  const rule = { id: "new", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
   const creating = opened.call(RulesService.create, { rule }, token);
   await watch.next("changes");
   watch.applied(first.revision - 1n);
@@ -95,7 +95,7 @@ t.test("a guard that applies nothing delays changes only for its first lease", a
   t.teardown(() => clearInterval(pinging));
   const create = async (id: string): Promise<number> => {
     const start = performance.now();
-    const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+    const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
     await opened.call(RulesService.create, { rule }, token);
     return performance.now() - start;
   };

@@ -42,7 +42,7 @@ let next = 0;
 async function write(): Promise<void> {
   while (next < Number(count)) {
     const id = `${name}-${next++}`;
-    const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0 };
+    const rule = { id, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
     await call("Rules", "create", { rule }, caller);
     process.stdout.write(`${id}\n`);
   }

@@ -39,7 +39,7 @@ async function shown(metadata: Metadata): Promise<string[]> {
 }
 
 async function createRule(id: string, scope: string, resource: string): Promise<void> {
-  const rule = { id, scope, resource, access: Access.GRANTED, priority: 0 };
+  const rule = { id, scope, resource, access: Access.GRANTED, priority: 0, disabled: false };
   await unary(channel, RulesService.create, { rule }, asAdmin);
 }
 

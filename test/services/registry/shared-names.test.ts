@@ -96,6 +96,7 @@ t.test("a caller that may not see the other service does not see the problem", a
     resource: "service:helloworld:*",
     access: Access.DENIED,
     priority: 9,
+    disabled: false,
   };
   await unary(channel, RulesService.create, { rule }, { metadata: mesh.admin });
   t.match(await problemsOf("greeter"), [/belongs to helloworld/]);

@@ -9,6 +9,7 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
@@ -113,22 +114,35 @@ const FOLD: Fold = {
     state.removeLogins(namespace, { ...account, password });
     return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
   },
-  ruleCreated: (state, { namespace, rule }) => {
+  ruleCreated: (state, { namespace, rule, replaced }) => {
     const { rules, id: namespaceId = "" } = state.namespaces.get(namespace) ?? {};
-    if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
+    if (rule === undefined || rules === undefined) return {};
+    // A version that does not know disabled rules may have created another with the ID of one.
+    const present = rules.get(rule.id);
+    if (present !== undefined && !present.disabled) return {};
     rules.set(rule.id, rule);
     return {
       changes: [{ change: { $case: "ruleCreated", value: { namespace, rule, namespaceId } } }],
-      record: ["rule created", rule.id],
+      record: ruleRecord(rule, replaced),
     };
   },
-  ruleDeleted: (state, { namespace, id }) => {
+  disabledRuleCreated: (state, { namespace, rule, replaced }) => {
+    const rules = state.namespaces.get(namespace)?.rules;
+    if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
+    rules.set(rule.id, rule);
+    // Guards are not told of disabled rules, because guards of earlier versions would decide by them.
+    return { record: ruleRecord(rule, replaced) };
+  },
+  ruleDeleted: (state, { namespace, id, replaced }) => {
     const rules = state.namespaces.get(namespace)?.rules;
     const rule = rules?.get(id);
     if (rules === undefined || rule === undefined) return {};
     rules.delete(id);
     const value = { namespace, id, resource: rule.resource };
-    return { changes: [{ change: { $case: "ruleDeleted", value } }], record: ["rule deleted", id] };
+    return {
+      changes: rule.disabled ? [] : [{ change: { $case: "ruleDeleted", value } }],
+      ...(!replaced && { record: ["rule deleted", id] as const }),
+    };
   },
   loggedIn: (state, { login, namespace, account, access, refresh }) => {
     if (state.account(namespace, account) === undefined || access === undefined || refresh === undefined) return {};
@@ -229,6 +243,12 @@ const FOLD: Fold = {
     return { changes: assertionSet(state, name, before, undefined), record: ["service removed", name] };
   },
 };
+
+function ruleRecord(rule: Rule, replaced: Rule | undefined): readonly [action: string, subject: string] {
+  if (replaced === undefined) return ["rule created", rule.id];
+  const changed = (Object.keys(rule) as (keyof Rule)[]).filter((name) => rule[name] !== replaced[name]);
+  return ["rule changed", namesOf(rule.id, changed)];
+}
 
 /** Only the first names, because there may be a thousand. */
 function namesOf(service: string, names: readonly string[]): string {

@@ -58,7 +58,7 @@ interface FrozenNamespace {
 }
 
 const EMPTY = Snapshot.fromPartial({});
-const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [] };
+const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [], disabledRules: [] };
 
 /** Keys, encoded as chunks of a snapshot. Keys that are limited to resources are marked. */
 export const KEYS: RecordType<Key> = {
@@ -114,7 +114,7 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
       for (const login of account.logins) yield state.logins.read(login);
       for (const key of account.keys) yield state.keys.read(key);
     }
-    for (const rule of rules) yield inNamespace({ rules: [rule] });
+    for (const rule of rules) yield inNamespace(rule.disabled ? { disabledRules: [rule] } : { rules: [rule] });
   }
   for (const enrolment of state.enrolments) yield encode({ enrolments: [enrolment] });
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });

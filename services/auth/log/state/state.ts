@@ -220,10 +220,10 @@ export class State {
   async merge(snapshot: Snapshot): Promise<void> {
     const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
-    for (const { name, created, id, accounts, rules } of snapshot.namespaces) {
+    for (const { name, created, id, accounts, rules, disabledRules } of snapshot.namespaces) {
       const namespace = this.namespaces.get(name) ?? this.addNamespace({ name, created, id });
       for (const account of accounts) this.addAccount(name, account);
-      for (const rule of rules) namespace.rules.set(rule.id, rule);
+      for (const rule of [...rules, ...disabledRules]) namespace.rules.set(rule.id, rule);
     }
     for (const login of snapshot.logins) {
       this.addLogin(login);

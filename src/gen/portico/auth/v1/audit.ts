@@ -328,6 +328,19 @@ export const ListAuditRequest = {
     closeMessage(reader);
     return message;
   },
+  fromPartial<I extends Exact<DeepPartial<ListAuditRequest>, I>>(object: I): ListAuditRequest {
+    const message = createBaseListAuditRequest();
+    message.before = (object.before !== undefined && object.before !== null) ? BigInt(object.before) : 0n;
+    message.limit = object.limit ?? 0;
+    message.filter = object.filter ?? "";
+    message.actor = object.actor ?? "";
+    message.action = object.action ?? "";
+    message.from = (object.from !== undefined && object.from !== null) ? Timestamp.fromPartial(object.from) : undefined;
+    message.until = (object.until !== undefined && object.until !== null)
+      ? Timestamp.fromPartial(object.until)
+      : undefined;
+    return message;
+  },
 };
 
 function createBaseListAuditResponse(): ListAuditResponse {
@@ -398,3 +411,16 @@ export const AuditService = {
     responseDeserialize: (value: Buffer): ListAuditResponse => ListAuditResponse.decode(value),
   },
 } as const;
+
+type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
+
+type DeepPartial<T> = T extends bigint ? string | number | bigint
+  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
+  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
+  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
+  : Partial<T>;
+
+type KeysOfUnion<T> = T extends T ? keyof T : never;
+type Exact<P, I extends P> = P extends Builtin ? P
+  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };

@@ -39,6 +39,8 @@ export interface Rule {
   resource: string;
   /** Of the rules that match, the highest priority decides. At equal priority DENIED beats GRANTED. */
   priority: number;
+  /** Whether the rule is switched off: it is kept, and decides nothing. */
+  disabled: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -62,6 +64,19 @@ export interface ListRulesResponse {
 
 export interface CreateRuleRequest {
   rule: Rule | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface SetRuleRequest {
+  /** The rule as it then is, such as that of Create. Its ID names the rule that is replaced. */
+  rule:
+    | Rule
+    | undefined;
+  /**
+   * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   */
+  expected: Rule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -97,7 +112,7 @@ export interface ExplainResponse {
   decidedBy:
     | Rule
     | undefined;
-  /** Every rule that matches the resource and the caller, by descending priority. */
+  /** Every rule that matches the resource and the caller, by descending priority; without disabled ones. */
   matched: Rule[];
   /** The API key that the request names; absent where it names none. */
   key:
@@ -107,6 +122,8 @@ export interface ExplainResponse {
   limited: boolean;
   /** The checks of the call, in order, up to the one that fails: token, key, limits, rules. */
   chain: Link[];
+  /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
+  disabled: Rule[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -128,6 +145,9 @@ export interface PreviewRequest {
     | //
     /** The ID of the rule that would be deleted. */
     { $case: "delete"; value: string }
+    | //
+    /** The rule that would replace the one with its ID. */
+    { $case: "set"; value: Rule }
     | undefined;
   /**
    * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
@@ -161,7 +181,7 @@ export interface Effect {
 }
 
 function createBaseRule(): Rule {
-  return { id: "", scope: "", access: 0, resource: "", priority: 0, _unknownFields: undefined };
+  return { id: "", scope: "", access: 0, resource: "", priority: 0, disabled: false, _unknownFields: undefined };
 }
 
 export const Rule = {
@@ -180,6 +200,9 @@ export const Rule = {
     }
     if (message.priority !== 0) {
       writer.uint32(40).int32(message.priority);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(48).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -232,6 +255,14 @@ export const Rule = {
           message.priority = reader.int32();
           continue;
         }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -252,6 +283,7 @@ export const Rule = {
     message.access = object.access ?? 0;
     message.resource = object.resource ?? "";
     message.priority = object.priority ?? 0;
+    message.disabled = object.disabled ?? false;
     return message;
   },
 };
@@ -395,6 +427,56 @@ export const CreateRuleRequest = {
   },
 };
 
+function createBaseSetRuleRequest(): SetRuleRequest {
+  return { rule: undefined, expected: undefined, _unknownFields: undefined };
+}
+
+export const SetRuleRequest = {
+  encode(message: SetRuleRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.rule !== undefined) {
+      Rule.encode(message.rule, writer.uint32(10).fork()).join();
+    }
+    if (message.expected !== undefined) {
+      Rule.encode(message.expected, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetRuleRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetRuleRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.rule = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.expected = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseDeleteRuleRequest(): DeleteRuleRequest {
   return { id: "", _unknownFields: undefined };
 }
@@ -524,7 +606,16 @@ export const ExplainRequest = {
 };
 
 function createBaseExplainResponse(): ExplainResponse {
-  return { code: 0, decidedBy: undefined, matched: [], key: undefined, limited: false, chain: [], _unknownFields: undefined };
+  return {
+    code: 0,
+    decidedBy: undefined,
+    matched: [],
+    key: undefined,
+    limited: false,
+    chain: [],
+    disabled: [],
+    _unknownFields: undefined,
+  };
 }
 
 export const ExplainResponse = {
@@ -546,6 +637,9 @@ export const ExplainResponse = {
     }
     for (const v of message.chain) {
       Link.encode(v!, writer.uint32(50).fork()).join();
+    }
+    for (const v of message.disabled) {
+      Rule.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -604,6 +698,14 @@ export const ExplainResponse = {
           }
 
           message.chain.push(Link.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.disabled.push(Rule.decode(reader, reader.uint32()));
           continue;
         }
       }
@@ -691,6 +793,9 @@ export const PreviewRequest = {
       case "delete":
         writer.uint32(18).string(message.change.value);
         break;
+      case "set":
+        Rule.encode(message.change.value, writer.uint32(34).fork()).join();
+        break;
     }
     for (const v of message.resources) {
       writer.uint32(26).string(v!);
@@ -720,6 +825,14 @@ export const PreviewRequest = {
           }
 
           message.change = { $case: "delete", value: reader.string() };
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.change = { $case: "set", value: Rule.decode(reader, reader.uint32()) };
           continue;
         }
         case 3: {
@@ -914,6 +1027,19 @@ export const RulesService = {
     responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
     responseDeserialize: (value: Buffer): Rule => Rule.decode(value),
   },
+  /**
+   * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
+   * the new rule, and none grants by the old one.
+   */
+  set: {
+    path: "/portico.auth.v1.Rules/Set" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetRuleRequest): Buffer => SetRuleRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): SetRuleRequest => SetRuleRequest.decode(value),
+    responseSerialize: (value: Rule): Buffer => Rule.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Rule => Rule.decode(value),
+  },
   /** Deletes a rule. No gateway grants by it any more when this answers. */
   delete: {
     path: "/portico.auth.v1.Rules/Delete" as const,
@@ -934,7 +1060,7 @@ export const RulesService = {
     responseSerialize: (value: ExplainResponse): Buffer => ExplainResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ExplainResponse => ExplainResponse.decode(value),
   },
-  /** Shows whose calls would be answered differently if a rule were created or deleted. Changes nothing. */
+  /** Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing. */
   preview: {
     path: "/portico.auth.v1.Rules/Preview" as const,
     requestStream: false as const,

@@ -52,6 +52,7 @@ export interface Event {
     | { $case: "grpcNamesReleased"; value: GrpcNamesReleased }
     | { $case: "servicePut"; value: ServicePut }
     | { $case: "serviceDeleted"; value: ServiceDeleted }
+    | { $case: "disabledRuleCreated"; value: DisabledRuleCreated }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -101,13 +102,33 @@ export interface PasswordSet {
 
 export interface RuleCreated {
   namespace: string;
-  rule: Rule | undefined;
+  rule:
+    | Rule
+    | undefined;
+  /** The rule that it replaces, which the event before deletes. Absent for a new rule. */
+  replaced?: Rule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 export interface RuleDeleted {
   namespace: string;
   id: string;
+  /** Whether the next event creates the rule that replaces it. */
+  replaced?: boolean | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/**
+ * A rule that decides nothing. It has an event of its own, so that a version that does not know disabled rules does not take it
+ * for a rule that decides.
+ */
+export interface DisabledRuleCreated {
+  namespace: string;
+  rule:
+    | Rule
+    | undefined;
+  /** As in RuleCreated. */
+  replaced?: Rule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -294,7 +315,11 @@ export interface Namespace {
   accounts: Account[];
   rules: Rule[];
   /** As in NamespaceCreated. */
-  id?: string | undefined;
+  id?:
+    | string
+    | undefined;
+  /** Rules that decide nothing, apart from the others for the reason that DisabledRuleCreated names. */
+  disabledRules: Rule[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -505,6 +530,9 @@ export const Event = {
       case "serviceDeleted":
         ServiceDeleted.encode(message.event.value, writer.uint32(202).fork()).join();
         break;
+      case "disabledRuleCreated":
+        DisabledRuleCreated.encode(message.event.value, writer.uint32(210).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -713,6 +741,17 @@ export const Event = {
           }
 
           message.event = { $case: "serviceDeleted", value: ServiceDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 26: {
+          if (tag !== 210) {
+            break;
+          }
+
+          message.event = {
+            $case: "disabledRuleCreated",
+            value: DisabledRuleCreated.decode(reader, reader.uint32()),
+          };
           continue;
         }
       }
@@ -1060,7 +1099,7 @@ export const PasswordSet = {
 };
 
 function createBaseRuleCreated(): RuleCreated {
-  return { namespace: "", rule: undefined, _unknownFields: undefined };
+  return { namespace: "", rule: undefined, replaced: undefined, _unknownFields: undefined };
 }
 
 export const RuleCreated = {
@@ -1070,6 +1109,9 @@ export const RuleCreated = {
     }
     if (message.rule !== undefined) {
       Rule.encode(message.rule, writer.uint32(18).fork()).join();
+    }
+    if (message.replaced !== undefined) {
+      Rule.encode(message.replaced, writer.uint32(26).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1098,6 +1140,14 @@ export const RuleCreated = {
           message.rule = Rule.decode(reader, reader.uint32());
           continue;
         }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.replaced = Rule.decode(reader, reader.uint32());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -1110,7 +1160,7 @@ export const RuleCreated = {
 };
 
 function createBaseRuleDeleted(): RuleDeleted {
-  return { namespace: "", id: "", _unknownFields: undefined };
+  return { namespace: "", id: "", replaced: undefined, _unknownFields: undefined };
 }
 
 export const RuleDeleted = {
@@ -1120,6 +1170,9 @@ export const RuleDeleted = {
     }
     if (message.id !== "") {
       writer.uint32(18).string(message.id);
+    }
+    if (message.replaced !== undefined) {
+      writer.uint32(24).bool(message.replaced);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1146,6 +1199,75 @@ export const RuleDeleted = {
           }
 
           message.id = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.replaced = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDisabledRuleCreated(): DisabledRuleCreated {
+  return { namespace: "", rule: undefined, replaced: undefined, _unknownFields: undefined };
+}
+
+export const DisabledRuleCreated = {
+  encode(message: DisabledRuleCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.rule !== undefined) {
+      Rule.encode(message.rule, writer.uint32(18).fork()).join();
+    }
+    if (message.replaced !== undefined) {
+      Rule.encode(message.replaced, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DisabledRuleCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDisabledRuleCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.rule = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.replaced = Rule.decode(reader, reader.uint32());
           continue;
         }
       }
@@ -2455,7 +2577,15 @@ export const AuditShare = {
 };
 
 function createBaseNamespace(): Namespace {
-  return { name: "", created: undefined, accounts: [], rules: [], id: undefined, _unknownFields: undefined };
+  return {
+    name: "",
+    created: undefined,
+    accounts: [],
+    rules: [],
+    id: undefined,
+    disabledRules: [],
+    _unknownFields: undefined,
+  };
 }
 
 export const Namespace = {
@@ -2474,6 +2604,9 @@ export const Namespace = {
     }
     if (message.id !== undefined) {
       writer.uint32(50).string(message.id);
+    }
+    for (const v of message.disabledRules) {
+      Rule.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2526,6 +2659,14 @@ export const Namespace = {
           message.id = reader.string();
           continue;
         }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.disabledRules.push(Rule.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2544,6 +2685,7 @@ export const Namespace = {
     message.accounts = object.accounts?.map((e) => Account.fromPartial(e)) || [];
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
     message.id = object.id ?? undefined;
+    message.disabledRules = object.disabledRules?.map((e) => Rule.fromPartial(e)) || [];
     return message;
   },
 };
