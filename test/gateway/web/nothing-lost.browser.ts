@@ -186,6 +186,8 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await box(page, "name").fill("once");
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("200 OK").waitFor();
+    // The status comes with the head of the response, and a call is recorded at its end.
+    await page.getByText(/^Recent calls/).waitFor();
     await page.goto(FAIL);
     await page.getByText(/^Recent calls/).click();
     await page
