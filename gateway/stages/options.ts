@@ -1,5 +1,5 @@
 /** The options of the stages: one object for all requests of a port. */
-import type { Refused, SigningGuard } from "../../src/call/admission.js";
+import type { RefusalCause, SigningGuard } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
 import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -40,7 +40,7 @@ export interface StageOptions {
 export interface RefusedRequest {
   /** The canonical name, such as `helloworld:Helloworld.Call`. */
   readonly endpoint: string;
-  readonly refused: Omit<Refused, "reason"> & { readonly reason: Refused["reason"] | "SERVICE" | "OVERLOAD" };
+  readonly refused: Omit<RefusalCause, "reason"> & { readonly reason: RefusalCause["reason"] | "SERVICE" | "OVERLOAD" };
   readonly status: number;
   readonly address: string;
   readonly requestId: string;

@@ -25,7 +25,7 @@ import {
   type Guarded,
   isAdmin,
   namespaceReplaced,
-  type Refused,
+  type RefusalCause,
   refusal,
   type SignedAssertion,
   type SigningGuard,
@@ -182,7 +182,7 @@ export class OpenGuard implements SigningGuard {
     { token }: Credentials,
     endpoint: Guarded,
     { namespace, bearer, valid, caller, decision }: Denied,
-  ): Refused {
+  ): RefusalCause {
     const named = { namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause: "" };
     if (token !== undefined && caller === undefined) {
       if (valid !== undefined) return { ...named, reason: "OTHER_TOKEN" };
@@ -197,7 +197,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   /** What became of a token that belongs to no caller. */
-  #endOf(token: string): Pick<Refused, "reason" | "key"> & Partial<Refused> {
+  #endOf(token: string): Pick<RefusalCause, "reason" | "key"> & Partial<RefusalCause> {
     const key = isToken(token) && token.startsWith("ptk_") ? tokenPrefix(token) : "";
     const ended = this.#callers.endOf(token);
     if (ended === undefined) return { reason: "UNKNOWN_TOKEN", key };

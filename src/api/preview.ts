@@ -24,7 +24,7 @@ export async function previewAll(
   return [...effects.values()];
 }
 
-/** Some callers, and the endpoints at which their answers change in the same direction. */
+/** Some callers, and the endpoints at which their decisions change in the same direction. */
 export interface EffectSum {
   readonly change: "lose" | "gain" | "refused otherwise";
   /** Whether calls without a token are among the callers. */

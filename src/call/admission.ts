@@ -167,7 +167,7 @@ export type AuthorizationResult = Decision | "limited";
  * Why a guard refused a call with a token or without one: the first check that failed. The reasons
  * are explained at `Reason` in refusals.proto.
  */
-export interface Refused {
+export interface RefusalCause {
   readonly reason:
     | "NO_TOKEN"
     | "UNKNOWN_TOKEN"
@@ -189,9 +189,9 @@ export interface Refused {
 
 /** The error for a refused call. `refused` is not part of any response. */
 export class RefusalError extends StatusError {
-  readonly refused: Refused | undefined;
+  readonly refused: RefusalCause | undefined;
 
-  constructor(code: Code, message: string, refused: Refused | undefined) {
+  constructor(code: Code, message: string, refused: RefusalCause | undefined) {
     super(code, message);
     this.refused = refused;
   }
@@ -205,7 +205,7 @@ export function refusal(
   decision: Exclude<AuthorizationResult, "granted">,
   endpoint: Guarded,
   caller: Caller | undefined,
-  refused?: Refused,
+  refused?: RefusalCause,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
     const message = `Unauthorized call made to ${endpoint.name}`;

@@ -1,4 +1,4 @@
-/** Edits a rule in its row. Below the table: the effect in numbers, and the button that saves it. */
+/** Edits a rule in its row. Below the table are the effect in numbers and the button that saves. */
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Effect, Rule } from "../../../src/api/types.js";

@@ -42,7 +42,7 @@ const MAX_ACCOUNTS = 5;
 
 export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the list is long, and is scrolled by keyboard too.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard too
     <ul class="effects" tabIndex={0} aria-label="Calls that are answered differently">
       {effects.map((effect) => (
         <li key={`${effect.before} ${effect.after} ${effect.resources[0]} ${callersOf(effect)}`}>

@@ -10,7 +10,7 @@ import { find } from "./find.js";
 const MAX_SHOWN = 50;
 const MAX_LATEST = 8;
 
-/** What was chosen, the latest first. Only here, because names of accounts and keys are among it. */
+/** What was chosen, the latest first. It has names of accounts and keys, so it is stored only here. */
 let latest: readonly Entry[] = [];
 session.follow(() => {
   latest = [];

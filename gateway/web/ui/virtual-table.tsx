@@ -37,7 +37,7 @@ export function VirtualTable<Row>({ caption, columns, rows, rowKey, sorting, onS
   const { current, onKeyDown, onFocus } = useCurrent(scroller, rows.length, scrollTo);
   const shown = rows.slice(first, end);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what is scrolled by the mouse is scrolled by keyboard too.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard too
     <section class="table-window" ref={scroller} tabIndex={0} aria-label={caption}>
       <table class="table virtual" aria-rowcount={rows.length + 1}>
         <thead>

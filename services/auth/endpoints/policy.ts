@@ -353,17 +353,16 @@ function bytesOf(change: Change): number {
  * @param service whose rules alone are sent; empty for all rules
  */
 function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {
-  const { revision, namespaces } = state;
   const parts: WatchResponse_Snapshot[] = [];
   let capacity = 0;
-  for (const { name: namespace, id: namespaceId = "", rules } of namespaces.values()) {
+  for (const { name: namespace, id: namespaceId = "", rules } of state.namespaces.values()) {
     const active = [...rules.values()].filter(({ disabled }) => !disabled);
     const all = active.filter(({ resource }) => service === "" || coversService(resource, service));
     if (service !== "" && all.length === 0) continue;
     // A namespace without rules counts too, so that many of them do not make one large part.
     for (let at = 0; at === 0 || at < all.length; ) {
       if (capacity === 0) {
-        parts.push({ revision: BigInt(revision), namespaces: [], last: false, contextKeys: [] });
+        parts.push({ revision: BigInt(state.revision), namespaces: [], last: false, contextKeys: [] });
         capacity = MAX_PART;
       }
       const some = all.slice(at, at + capacity);
@@ -372,7 +371,7 @@ function snapshotOf(state: State, enrolment: string, service: string): WatchResp
       capacity -= Math.max(some.length, 1);
     }
   }
-  const last = parts.pop() ?? { revision: BigInt(revision), namespaces: [] };
+  const last = parts.pop() ?? { revision: BigInt(state.revision), namespaces: [] };
   return [...parts, { ...last, last: true, contextKeys: state.assertionKeysFor(enrolment) }];
 }
 

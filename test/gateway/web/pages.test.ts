@@ -177,7 +177,7 @@ t.test("HEAD of a page returns only the headers", async (t) => {
   }
 });
 
-/** The maximum of all that is loaded before a page is shown, in kB (1,024 B), gzipped, without fonts. */
+/** The maximum of what is loaded before a page is shown: kB (1,024 B), gzipped, without fonts. */
 const FIRST_VIEWS: readonly { path: string; maxKb: number; reads: readonly string[] }[] = [
   { path: "/explore", maxKb: 75, reads: ["/registry/list"] },
   {

@@ -1,4 +1,4 @@
-// The page of the rules: the effect of a change before it is made, however many endpoints there are.
+// The page of the rules shows the effect of a change before it is made, at any number of endpoints.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
 import type { Endpoints } from "../../../src/api/types.js";

@@ -129,7 +129,7 @@ t.test("a disabled rule decides nothing", async (t) => {
     t.same(elsewhere.disabled, [], "only where it would match");
   });
 
-  await t.test("is not sent to guards, because those of earlier versions would decide by it", async (t) => {
+  await t.test("is not sent to guards, because guards of earlier versions would decide by it", async (t) => {
     const watch = new Watch(t, channel);
     watch.start();
     const { namespaces } = await watch.next("snapshot");

@@ -9,35 +9,36 @@ import { Code, StatusError } from "../../../../src/errors.js";
 import { StoreError } from "../../../../src/store/store.js";
 
 /** Why changes are refused, as the metrics name it. */
-export type Reason = "clock" | "disk_full" | "read_only" | "store";
+export type ChangeRefusal = "clock" | "disk_full" | "read_only" | "store";
 
 /** Messages while the store accepts no changes: for callers and for the operator. */
-const WORDS: Readonly<Record<Exclude<Reason, "clock">, { readonly caller: string; readonly operator: string }>> = {
-  disk_full: {
-    caller: "The authority changes nothing while the disk of its store is full; its operator must make room there",
-    operator: "changes are refused: the disk of the store is full. Make room on it",
-  },
-  read_only: {
-    caller: "The authority changes nothing while its store is read-only; its operator must make it writable",
-    operator: "changes are refused: the store is read-only. Make it writable for this process",
-  },
-  store: {
-    caller: "The authority's store does not respond; try again",
-    operator: "changes are refused: the store takes none. The log says why",
-  },
-};
+const WORDS: Readonly<Record<Exclude<ChangeRefusal, "clock">, { readonly caller: string; readonly operator: string }>> =
+  {
+    disk_full: {
+      caller: "The authority changes nothing while the disk of its store is full; its operator must make room there",
+      operator: "changes are refused: the disk of the store is full. Make room on it",
+    },
+    read_only: {
+      caller: "The authority changes nothing while its store is read-only; its operator must make it writable",
+      operator: "changes are refused: the store is read-only. Make it writable for this process",
+    },
+    store: {
+      caller: "The authority's store does not respond; try again",
+      operator: "changes are refused: the store takes none. The log says why",
+    },
+  };
 
 /** A change is refused because of a problem of the authority. */
 export class RefusedError extends StatusError {
-  readonly reason: Reason;
+  readonly reason: ChangeRefusal;
 
-  constructor(reason: Reason, message: string, options?: ErrorOptions) {
+  constructor(reason: ChangeRefusal, message: string, options?: ErrorOptions) {
     super(Code.UNAVAILABLE, message, options);
     this.reason = reason;
   }
 }
 
-const REASONS: readonly Reason[] = ["disk_full", "read_only", "clock", "store"];
+const REASONS: readonly ChangeRefusal[] = ["disk_full", "read_only", "clock", "store"];
 
 /** The error for callers when the store fails. */
 export function refusedByStore(error: StoreError): RefusedError {
@@ -49,9 +50,9 @@ export function refusedByStore(error: StoreError): RefusedError {
 export class Refusals {
   readonly #log: Logger;
   // Every reason has a count from the start: a rate needs the 0 before the first refusal.
-  readonly #counts = new Map<Reason, number>(REASONS.map((reason) => [reason, 0]));
+  readonly #counts = new Map<ChangeRefusal, number>(REASONS.map((reason) => [reason, 0]));
   /** Why the store did not accept the last write. */
-  #failure: Exclude<Reason, "clock"> | undefined;
+  #failure: Exclude<ChangeRefusal, "clock"> | undefined;
 
   constructor(log: Logger) {
     this.#log = log;

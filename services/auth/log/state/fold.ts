@@ -130,7 +130,7 @@ const FOLD: Fold = {
     const rules = state.namespaces.get(namespace)?.rules;
     if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
     rules.set(rule.id, rule);
-    // Guards are not told of disabled rules, because guards of earlier versions would decide by them.
+    // Guards of earlier versions would decide by disabled rules, so no guard is sent them.
     return { record: ruleRecord(rule, replaced) };
   },
   ruleDeleted: (state, { namespace, id, replaced }) => {
