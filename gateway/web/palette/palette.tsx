@@ -10,7 +10,7 @@ import { find } from "./find.js";
 const MAX_SHOWN = 50;
 const MAX_LATEST = 8;
 
-/** What was chosen, the latest first. It has names of accounts and keys, so it is stored only here. */
+/** What was chosen, the latest first. Not stored elsewhere: it has names of accounts and keys. */
 let latest: readonly Entry[] = [];
 session.follow(() => {
   latest = [];

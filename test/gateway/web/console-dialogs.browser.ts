@@ -196,6 +196,8 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await dialog.getByLabel("Date").fill("2026-10-25");
     await dialog.getByRole("button", { name: "Create key" }).click();
     await t.resolves(dialog.locator(".secret code").waitFor());
+    // The page ends with the test, and its requests must not.
+    await page.unrouteAll({ behavior: "wait" });
   });
 
   t.test("the dialog of a secret starts with the copy button, and announces there that it was copied", async (t) => {

@@ -95,6 +95,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     t.same(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts(), [
       "Overview",
       "API keys",
+      "Refusals",
     ]);
     await screenshot(page, "console-session-not-for-you");
     await go("Overview");

@@ -80,7 +80,7 @@ t.test("refusals", { timeout: 120_000 }, async (t) => {
     }
     await denied.getByRole("button", { name: "Allow this" }).click();
     const dialog = page.getByRole("dialog", { name: "New rule" });
-    await dialog.getByText("This rule will change the result of these calls:").waitFor();
+    await dialog.getByRole("list", { name: "Calls that are answered differently" }).waitFor();
     t.equal(await dialog.getByLabel("Priority").inputValue(), "8");
     t.equal(await dialog.getByLabel("Resource").inputValue(), "service:helloworld:Helloworld.Call");
     t.same(await seriousFaults(page), []);
