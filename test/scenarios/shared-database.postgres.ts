@@ -3,11 +3,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { formatAddress } from "../../src/address/address.js";
 import { copyStore } from "../../src/store/copy.js";
 import { fillStore, openStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";
+import { createLibrary } from "../gateway/dialects/http-rule/library.js";
+import { dispatcherOf, listen } from "../rpc/serve.js";
 import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
-import { administrator, call, type Portico, refused, start } from "../support/process.js";
+import { administrator, answered, call, type Portico, refused, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 import { replayInOneProcess } from "./one-process.js";
@@ -64,6 +67,26 @@ t.test("three servers that start at the same time on an empty database", { skip:
       return listed.includes("auth 3") && listed.includes("registry 3");
     };
     await until(isSo, { what: () => `the list of services counts three authorities: ${listed.join(", ")}` });
+  });
+  t.test("call a service that one of them added, until another one removes it", async (t) => {
+    const library = createLibrary();
+    const grpc = await listen(t, dispatcherOf([library]));
+    const [adding, removing] = [running[first]!, running[(first + 1) % 3]!].map((portico) => portico.address("HTTP"));
+    const headers = await administrator(adding!, folders[first]!);
+    const descriptors = Buffer.from(library.descriptors).toString("base64");
+    const service = { name: "library", targets: [{ address: formatAddress(grpc.address) }], descriptors };
+    const added = await call(`${adding}/v1/registry/Services/Put`, { service, create: true }, headers);
+    t.equal(added.status, 200, JSON.stringify(added.body));
+    const rule = { id: "library", scope: "<public>", access: "GRANTED", resource: "service:library:*" };
+    t.equal((await call(`${removing}/v1/auth/Rules/Create`, { rule }, headers)).status, 200);
+    const each = async (status: number) => {
+      for (const portico of running)
+        await answered(() => call(`${portico.address("HTTP")}/lib/all`, { name: "a" }), status);
+    };
+    await each(200);
+    const removed = await call(`${removing}/v1/registry/Services/Delete`, { name: "library" }, headers);
+    t.equal(removed.status, 200, JSON.stringify(removed.body));
+    await each(404);
   });
   t.test("find their data after a restart", async (t) => {
     t.same(await stopAll(), [0, 0, 0]);
