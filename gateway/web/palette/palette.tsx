@@ -30,7 +30,7 @@ export default function Palette({ typed, onClose }: PaletteProps) {
   const { everything, shown, total, setQuery, current, setCurrent } = useSearch(typed);
   const id = useId();
   const optionId = (index: number) => `${id}-${index}`;
-  useModal(dialog);
+  const isGone = useModal(dialog);
   useLayoutEffect(() => {
     document.getElementById(optionId(current))?.scrollIntoView({ block: "nearest" });
   }, [current, shown]);
@@ -55,7 +55,9 @@ export default function Palette({ typed, onClose }: PaletteProps) {
       ref={dialog}
       class="palette"
       aria-label="Search"
-      onClose={onClose}
+      // The event close comes later, when Ctrl+K may have opened the search again.
+      onCancel={onClose}
+      onClose={() => isGone.current || onClose()}
       onMouseDown={(event) => event.target === dialog.current && dialog.current?.close()}
     >
       <Combobox
@@ -185,7 +187,9 @@ function Option({ id, entry: { kind, title, detail }, selected, onChoose }: Opti
 }
 
 /** The browser makes the rest of the page inert, and returns the focus to it afterwards. */
-function useModal(dialog: { readonly current: HTMLDialogElement | null }): void {
+/** Shows a dialog until its component is removed. Returns whether it has been removed. */
+function useModal(dialog: { readonly current: HTMLDialogElement | null }): { readonly current: boolean } {
+  const isGone = useRef(false);
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();
@@ -193,8 +197,10 @@ function useModal(dialog: { readonly current: HTMLDialogElement | null }): void 
     field?.focus();
     field?.setSelectionRange(field.value.length, field.value.length);
     return () => {
+      isGone.current = true;
       shown?.close();
       keepFocus(shown);
     };
   }, []);
+  return isGone;
 }

@@ -5,7 +5,7 @@
  */
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { focusPage } from "./focus.js";
-import { keepPlaced, scrollPositionOf, startScrollPositions, stopPlacing } from "./scroll.js";
+import { keepPlaced, recordScrollPosition, scrollPositionOf, startScrollPositions, stopPlacing } from "./scroll.js";
 import { Store, useStore } from "./store.js";
 
 /** The properties of the page of a part, such as explore. */
@@ -39,6 +39,8 @@ export function useEntry(): string {
 
 /** Opens a page. @param to its path, which may have a query and a fragment */
 export function navigate(to: string): void {
+  // The event of the last scrolling may come only after this.
+  recordScrollPosition(entry.value);
   entry.set(newEntry());
   history.pushState({ entry: entry.value }, "", to);
   readAddress();

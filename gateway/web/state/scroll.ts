@@ -14,11 +14,7 @@ let positions = new Map<string, number>();
 /** Records positions from now on. @param currentEntry names the entry that is shown */
 export function startScrollPositions(currentEntry: () => string): void {
   positions = read();
-  addEventListener("scroll", () => {
-    if (placing !== undefined) return;
-    positions.delete(currentEntry());
-    positions.set(currentEntry(), scrollY);
-  });
+  addEventListener("scroll", () => recordScrollPosition(currentEntry()));
   // A reload comes back to these positions.
   addEventListener("pagehide", () => {
     try {
@@ -27,6 +23,13 @@ export function startScrollPositions(currentEntry: () => string): void {
       // The storage is full or not allowed. Then a reload starts at the top.
     }
   });
+}
+
+/** Records the position of the entry that is shown. */
+export function recordScrollPosition(entry: string): void {
+  if (placing !== undefined) return;
+  positions.delete(entry);
+  positions.set(entry, scrollY);
 }
 
 /** The last scroll position of an entry; undefined if it was not scrolled. */
