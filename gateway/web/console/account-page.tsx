@@ -8,7 +8,7 @@ import { EmptyState } from "../ui/notice.js";
 import { AccountMenu, useAccountDialogs } from "./accounts.js";
 import { list } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
-import { KeyTable, useKeyDialogs, useLitRow } from "./keys.js";
+import { KeyTable, useKeys } from "./keys.js";
 import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
@@ -66,11 +66,7 @@ function AccountContent({ session, account }: { readonly session: Session; reado
 }
 
 function KeysOf({ session, account }: { readonly session: Session; readonly account: string }) {
-  const keys = useLoad(list.keys, []);
-  const { lit, setLit } = useLitRow();
-  const { dialogs, onDoing } = useKeyDialogs(session, (prefix) =>
-    prefix === undefined ? keys.reload() : setLit(prefix),
-  );
+  const { keys, lit, dialogs, onDoing } = useKeys(session);
   return (
     <section class="stack" aria-labelledby="its-keys">
       <header class="console-head">

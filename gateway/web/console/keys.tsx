@@ -55,7 +55,7 @@ export function useKeyDialogs(session: Session, onChanged: (prefix?: string) => 
 const LIT_MS = 1_000;
 
 /** The prefix of the key that was just made, whose row is lit. */
-export function useLitRow() {
+function useLitRow() {
   const [lit, setLit] = useState<string>();
   useEffect(() => {
     if (lit === undefined) return;
@@ -66,12 +66,16 @@ export function useLitRow() {
   return { lit, setLit };
 }
 
-export function KeysPage({ session }: ConsoleProps) {
+/** The keys, the row of a new one, and the dialogs that change them. */
+export function useKeys(session: Session) {
   const keys = useLoad(list.keys, []);
   const { lit, setLit } = useLitRow();
-  const { dialogs, onDoing } = useKeyDialogs(session, (prefix) =>
-    prefix === undefined ? keys.reload() : setLit(prefix),
-  );
+  const dialogs = useKeyDialogs(session, (prefix) => (prefix === undefined ? keys.reload() : setLit(prefix)));
+  return { keys, lit, ...dialogs };
+}
+
+export function KeysPage({ session }: ConsoleProps) {
+  const { keys, lit, dialogs, onDoing } = useKeys(session);
   return (
     <>
       <PageHead title="API keys" lead="A key lets a program call as its account, for as long as you say.">
