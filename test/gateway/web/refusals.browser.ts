@@ -52,7 +52,9 @@ t.test("refusals", { timeout: 120_000 }, async (t) => {
   await t.test("a whole key is cut before it is sent", async (t) => {
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.postData() ?? ""));
+    const asked = page.waitForRequest((request) => request.postData()?.includes(prefix) === true);
     await paste(secret);
+    await asked;
     await why.getByText("revoked").first().waitFor();
     t.equal(await box.inputValue(), prefix);
     t.ok(sent.some((text) => text.includes(prefix)));
