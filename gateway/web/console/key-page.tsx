@@ -33,7 +33,7 @@ export function KeyPage({ session, name: prefix }: ConsoleProps & { readonly nam
               <p>
                 {isLeaving
                   ? "Calls with it are refused at once, everywhere."
-                  : "It was revoked, it has expired, or it belongs to somebody else."}
+                  : "It was revoked, it has expired, or it belongs to another account."}
               </p>
               <p>
                 <a href="/console/keys">All keys</a>
