@@ -6,7 +6,7 @@ import t from "tap";
 
 const FOLDER = "docs/decisions";
 const MAX_WORDS = 600;
-const STATUS = /^Status: (?:accepted|superseded by \[\d+\]\(\S+\.md\)), \d{4}-\d{2}-\d{2}(?:; .+)?$/;
+const STATUS = /^Status: (?:proposed|accepted|superseded by \[\d+\]\(\S+\.md\)), \d{4}-\d{2}-\d{2}(?:; .+)?$/;
 const SECTIONS = ["Context", "Decision", "Consequences"];
 
 const files = readdirSync(FOLDER).filter((name) => /^\d/.test(name));
