@@ -4,6 +4,7 @@
  *
  * A noun knows no socket: it asks the gateway by cli/http.
  */
+import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import { previewAll } from "../../src/api/preview.js";
@@ -114,17 +115,22 @@ const set = gatewayCommand({
     // The authority refuses an unknown ID.
     const changed = { ...(expected ?? { id }), ...fields, ...(access && { access: access.toUpperCase() as Access }) };
     const rule = changed as unknown as Rule;
-    if (dryRun) return printPreview(connection, { set: rule });
+    if (dryRun) return withSuggestion(printPreview(connection, { set: rule }), id, client, rules);
     const request = client.ask("auth/Rules/Set", { rule, expected });
     const response = await withSuggestion(request, id, client, rules);
-    await printItem(io, output, { name: id, value: response, text: [`Rule ${visible(id)} ${stateOf(response)}`] });
+    await printItem(io, output, {
+      name: id,
+      value: response,
+      text: [`Rule ${visible(id)} ${stateOf(response, expected)}`],
+    });
     await warnUnserved(connection, [response.resource]);
     await warnUnheld(connection, response.scope);
   },
 });
 
-function stateOf({ disabled }: Rule): string {
-  return disabled ? "changed; it is disabled, and decides nothing" : "changed";
+function stateOf(rule: Rule, before: Rule | undefined): string {
+  if (isDeepStrictEqual(rule, before)) return "has these values already; nothing was changed";
+  return rule.disabled ? "changed; it is disabled, and decides nothing" : "changed";
 }
 
 export const rule: Noun = {

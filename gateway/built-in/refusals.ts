@@ -45,11 +45,14 @@ export interface RefusalsOptions {
   readonly intervalMs?: number | undefined;
 }
 
+/** A call as it is recorded; its time in milliseconds since 1970. */
+type Call = Omit<RefusedCall, "time"> & { readonly time: number };
+
 /** Like refusals within one interval. */
 interface Group extends Omit<ReportedRefusals, "count" | "latest"> {
   count: number;
   /** The latest, at most MAX_LATEST; the place of the next one is `count` modulo that number. */
-  readonly calls: RefusedCall[];
+  readonly calls: Call[];
 }
 
 /** The refusals that one gateway remembers. */
@@ -59,6 +62,8 @@ export class RefusalReporter implements RefusalLog {
   readonly #timer: NodeJS.Timeout;
   /** The groups of the current interval. */
   #current = new Map<string, Group>();
+  /** The group of the last refusal at each endpoint. */
+  readonly #lastAt = new Map<string, Group>();
   /** How many calls they remember one by one. */
   #currentCalls = 0;
   /** The groups of earlier intervals; the first has the number `#first`. */
@@ -75,21 +80,13 @@ export class RefusalReporter implements RefusalLog {
   }
 
   record(request: RefusedRequest): void {
-    const { endpoint, refused, status } = request;
-    const { namespace, account, cause, reason } = refused;
     // Anyone can make up a token. So unknown ones are one group, and their prefixes are in its
     // calls.
-    const isUnknown = reason === "UNKNOWN_TOKEN";
-    const key = isUnknown ? "" : refused.key;
-    const name = `${reason} ${status} ${endpoint} ${namespace} ${account} ${key} ${cause}`;
-    const group = this.#current.get(name) ?? this.#addGroup(name, { endpoint, account, key, cause }, request);
-    const call = {
-      time: toTimestamp(Date.now()),
-      address: request.address,
-      requestId: request.requestId,
-      key: isUnknown ? refused.key : "",
-    };
+    const isUnknown = request.refused.reason === "UNKNOWN_TOKEN";
+    const group = this.#groupOf(request, isUnknown ? "" : request.refused.key);
+    const { address, requestId } = request;
     const isMore = group.count < MAX_LATEST;
+    const call = { time: Date.now(), address, requestId, key: isUnknown ? request.refused.key : "" };
     group.calls[group.count++ % MAX_LATEST] = call;
     if (isMore && ++this.#currentCalls >= MAX_CALLS) this.#endInterval();
   }
@@ -108,15 +105,24 @@ export class RefusalReporter implements RefusalLog {
     await this.#sending;
   }
 
-  #addGroup(
-    name: string,
-    named: { endpoint: string; account: string; key: string; cause: string },
-    { refused: { namespace, reason }, status }: RefusedRequest,
-  ): Group {
+  #groupOf(request: RefusedRequest, key: string): Group {
+    const { endpoint, refused, status } = request;
+    // The calls of a flood are alike: to compare them with the last one is cheaper than a name.
+    const last = this.#lastAt.get(endpoint);
+    if (last !== undefined && isLike(last, request, key)) return last;
+    const { namespace, account, cause, reason } = refused;
+    const name = `${reason} ${status} ${endpoint} ${namespace} ${account} ${key} ${cause}`;
+    const group = this.#current.get(name) ?? this.#addGroup(name, request, key);
+    if (group.refused?.endpoint === endpoint) this.#lastAt.set(endpoint, group);
+    return group;
+  }
+
+  #addGroup(name: string, { endpoint, refused, status }: RefusedRequest, key: string): Group {
     if (this.#current.size >= MAX_GROUPS) return this.#rest();
+    const { namespace, account, cause, reason } = refused;
     const group: Group = {
       namespace,
-      refused: { ...named, reason: Reason[reason], code: status },
+      refused: { endpoint, account, key, cause, reason: Reason[reason], code: status },
       count: 0,
       calls: [],
     };
@@ -139,11 +145,13 @@ export class RefusalReporter implements RefusalLog {
   #endInterval(): void {
     for (const { namespace, refused, count, calls } of this.#current.values()) {
       const next = count % MAX_LATEST;
-      const latest = count > MAX_LATEST ? [...calls.slice(next), ...calls.slice(0, next)] : calls;
+      const inOrder = count > MAX_LATEST ? [...calls.slice(next), ...calls.slice(0, next)] : calls;
+      const latest = inOrder.map((call) => ({ ...call, time: toTimestamp(call.time) }));
       this.#kept.push({ namespace, refused, count: BigInt(count), latest });
       this.#calls += latest.length;
     }
     this.#current = new Map();
+    this.#lastAt.clear();
     this.#currentCalls = 0;
     let dropped = 0;
     while (this.#calls > MAX_CALLS) this.#calls -= this.#kept[dropped++]!.latest.length;
@@ -187,4 +195,16 @@ export class RefusalReporter implements RefusalLog {
     while (to < this.#kept.length && calls < MAX_REPORTED) calls += this.#kept[to++]!.latest.length;
     return this.#kept.slice(from, to);
   }
+}
+
+function isLike({ namespace, refused }: Group, { refused: other, status }: RefusedRequest, key: string): boolean {
+  return (
+    refused !== undefined &&
+    refused.reason === Reason[other.reason] &&
+    refused.code === status &&
+    refused.account === other.account &&
+    refused.key === key &&
+    refused.cause === other.cause &&
+    namespace === other.namespace
+  );
 }

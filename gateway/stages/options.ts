@@ -36,7 +36,7 @@ export interface StageOptions {
   readonly refusals?: RefusalLog | undefined;
 }
 
-/** A call that ends with 401, 403 or 429. */
+/** A call that ends with 401, 403 or 429, or with 503 because its service is overloaded. */
 export interface RefusedRequest {
   /** The canonical name, such as `helloworld:Helloworld.Call`. */
   readonly endpoint: string;

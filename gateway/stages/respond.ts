@@ -156,8 +156,9 @@ function recorded(
 export function reportFailure(thrown: unknown, state: RequestState, log: Logger): Failure {
   const failure = toFailure(thrown, state.dialect.usesServiceStatus);
   const { status } = failure;
-  if (status === 401 || status === 403 || status === 429) state.refusal = { error: thrown, status };
-  state.isLogged = !(thrown instanceof OverloadError || thrown === OVERLOADED);
+  const isOverload = thrown instanceof OverloadError;
+  if (status === 401 || status === 403 || status === 429 || isOverload) state.refusal = { error: thrown, status };
+  state.isLogged = !(isOverload || thrown === OVERLOADED);
   const mayQuote = state.target !== undefined && mayQuoteSecrets(state.target.endpoint);
   if (status >= 500)
     state.failure = mayQuote && isOfService(thrown, state) ? withheld(thrown) : messageWithCause(thrown);

@@ -33,7 +33,6 @@ import {
   serviceScope,
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
-import { isToken, tokenPrefix } from "../call/token.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
@@ -177,32 +176,30 @@ export class OpenGuard implements SigningGuard {
     return { endpoint, caller, namespace, namespaceId };
   }
 
-  /** The first check that a refused call did not pass: token, key, limits, rules. */
-  #reasonOf(
-    { token }: Credentials,
-    endpoint: Guarded,
-    { namespace, bearer, valid, caller, decision }: Denied,
-  ): RefusalCause {
-    const named = { namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause: "" };
+  /**
+   * The first check that a refused call did not pass: token, key, limits, rules. It is made for
+   * each call of a flood, so it sorts and copies nothing.
+   */
+  #reasonOf({ token }: Credentials, endpoint: Guarded, denied: Denied): RefusalCause {
+    const { namespace, bearer, valid, caller, decision } = denied;
     if (token !== undefined && caller === undefined) {
-      if (valid !== undefined) return { ...named, reason: "OTHER_TOKEN" };
-      if (bearer !== undefined) return { ...named, namespace: bearer.namespace, reason: "EXPIRED" };
-      return { ...named, ...this.#endOf(token) };
+      if (valid !== undefined) return causeOf("OTHER_TOKEN", valid.namespace, bearer);
+      if (bearer !== undefined) return causeOf("EXPIRED", bearer.namespace, bearer);
+      return this.#endOf(token, namespace);
     }
-    if (decision === "limited") return { ...named, reason: "LIMIT", cause: caller?.key ?? "" };
-    if (endpoint.callers !== undefined) return { ...named, reason: caller ? "DECLARATION" : "NO_TOKEN" };
-    const { decidedBy } = this.#policy.current.rulesOf(namespace).explain(endpoint.segments, caller?.scopes);
-    if (decidedBy?.access === Access.DENIED) return { ...named, reason: "RULE", cause: decidedBy.id };
-    return { ...named, reason: decidedBy === undefined ? "NO_RULE" : "NO_TOKEN" };
+    if (decision === "limited") return causeOf("LIMIT", namespace, bearer, caller?.key);
+    if (endpoint.callers !== undefined) return causeOf(caller ? "DECLARATION" : "NO_TOKEN", namespace, bearer);
+    const decidedBy = this.#policy.current.rulesOf(namespace).decisive(endpoint.segments, caller?.scopes);
+    if (decidedBy?.access === Access.DENIED) return causeOf("RULE", namespace, bearer, decidedBy.id);
+    return causeOf(decidedBy === undefined ? "NO_RULE" : "NO_TOKEN", namespace, bearer);
   }
 
   /** What became of a token that belongs to no caller. */
-  #endOf(token: string): Pick<RefusalCause, "reason" | "key"> & Partial<RefusalCause> {
-    const key = isToken(token) && token.startsWith("ptk_") ? tokenPrefix(token) : "";
-    const ended = this.#callers.endOf(token);
-    if (ended === undefined) return { reason: "UNKNOWN_TOKEN", key };
+  #endOf(token: string, asked: string): RefusalCause {
+    const { key, ended } = this.#callers.endOf(token);
+    if (ended === undefined) return { reason: "UNKNOWN_TOKEN", namespace: asked, account: "", key, cause: "" };
     const { namespace, account, revoked } = ended;
-    return { reason: revoked ? "REVOKED" : "EXPIRED", key, namespace, account };
+    return { reason: revoked ? "REVOKED" : "EXPIRED", namespace, account, key, cause: "" };
   }
 
   onChange(listener: () => void): void {
@@ -341,6 +338,15 @@ export class OpenGuard implements SigningGuard {
     if (decision === "granted" && isReplaced) throw namespaceReplaced(namespace);
     return decision;
   }
+}
+
+function causeOf(
+  reason: RefusalCause["reason"],
+  namespace: string,
+  bearer: KnownCaller | undefined,
+  cause = "",
+): RefusalCause {
+  return { reason, namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause };
 }
 
 /**

@@ -268,7 +268,7 @@ export interface Refused {
   readonly reason: Reason;
   /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
   readonly cause: string;
-  /** The HTTP status: 401, 403 or 429. */
+  /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
 }
 

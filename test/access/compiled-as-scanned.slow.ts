@@ -37,6 +37,7 @@ function sameAsScan(set: RuleSet, rules: readonly Rule[], resource: string, scop
   const explanation = set.explain(segments, scopes);
   assert.equal(set.decide(segments, scopes), decision);
   assert.deepEqual(explanation, { decision, decidedBy: matched[0], matched });
+  assert.equal(set.decisive(segments, scopes), matched[0]);
 }
 
 t.test("compiled at once", async (t) => {

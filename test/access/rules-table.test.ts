@@ -37,6 +37,7 @@ for (const row of rows) {
     t.equal(CODE[explanation.decision], row.expect, "explained");
     t.same(ids(explanation.matched), ids(scanned.matched), "matched");
     t.equal(explanation.decidedBy, explanation.matched[0], "decided by the first that matched");
+    t.equal(compiled.decisive(segmentsOf(resource), scopes), explanation.matched[0], "found without the others");
   });
 }
 

@@ -14,7 +14,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
-import { Access, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
+import { Access, type Rule, RulesService } from "../../src/gen/portico/auth/v1/rules.js";
 import { collectionOf } from "../../src/store/collection.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { again } from "../services/auth/again.js";
@@ -26,13 +26,17 @@ import { inTime, until } from "../support/until.js";
 
 /** Long enough that a busy computer does not reach its end by chance. */
 const LONG = 20_000;
-const SHORT = 1_500;
+export const SHORT = 1_500;
 const RULE = "may";
+/** The rule of `Members.grant`. */
+export const GRANTING: Rule = {
+  ...{ id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false },
+};
 
 type Log = Record<string, unknown>;
 
 /** One of the authorities. */
-interface Member extends Open {
+export interface Member extends Open {
   readonly name: string;
   readonly store: FaultyStore;
   readonly said: Log[];
@@ -94,8 +98,12 @@ export class Members {
 
   /** Creates the rule, and waits until each guard may decide by it. */
   async grant(at: Member, guards: readonly ScriptedGuard[] = this.guards): Promise<void> {
-    const rule = { id: RULE, scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
-    await again(() => at.call(RulesService.create, { rule }, this.#token), Code.ALREADY_EXISTS);
+    await again(() => at.call(RulesService.create, { rule: GRANTING }, this.#token), Code.ALREADY_EXISTS);
+    await this.granted(at, guards);
+  }
+
+  /** Waits until each guard may decide by the rule that an authority made. */
+  async granted(at: Member, guards: readonly ScriptedGuard[] = this.guards): Promise<void> {
     await until(() => guards.every((guard) => guard.grants(RULE)), {
       what: () =>
         `each guard grants by the rule that ${at.name} made: ${guards.map(({ status }) => status).join("; ")}`,
@@ -113,9 +121,14 @@ export class Members {
       return at.call(RulesService.delete, { id: RULE }, this.#token);
     };
     await again(remove, Code.NOT_FOUND);
-    const granting = this.guards.filter((guard) => guard.grants(RULE)).length;
-    this.#t.equal(granting, 0, "no guard grants by the rule when its deletion is acknowledged");
+    this.checkNone("its deletion");
     return performance.now() - start;
+  }
+
+  /** Checks that no guard grants by the rule when a change of it is acknowledged. */
+  checkNone(change: string): void {
+    const granting = this.guards.filter((guard) => guard.grants(RULE)).length;
+    this.#t.equal(granting, 0, `no guard grants by the rule when ${change} is acknowledged`);
   }
 }
 

@@ -106,16 +106,22 @@ function followStream(steps: Steps, at: number): void {
   });
 }
 
+/** Stands for a change of which a guard has applied only a part: not the one that takes away. */
+const PART = "~";
+
 /**
  * The histories that the guard may receive next: everything under way, or only the first of two
  * changes that were written together.
  */
-function messagesOf({ state, setting }: Steps, at: number): History[] {
+function messagesOf(steps: Steps, at: number): History[] {
+  const { state, setting } = steps;
   const { news, has } = streamOf(state, at);
   if (news === undefined) return [];
   const first = news.slice(0, -1);
-  const isApart = setting.budget.pair !== undefined && has !== undefined && first.length > has.length;
-  return isApart ? [news, first] : [news];
+  const messages = [news];
+  if (setting.budget.pair !== undefined && has !== undefined && first.length > has.length) messages.push(first);
+  if (!steps.has("all parts of a change are in one message") && has !== first + PART) messages.push(first + PART);
+  return messages;
 }
 
 /** Succession.#followIfReady, Policy.onFollowed */

@@ -64,6 +64,11 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: alone({ pair: 1, ping: 1 }),
   },
   {
+    name: "all parts of a change are in one message",
+    code: "services/auth/endpoints/policy.ts, changed",
+    setting: alone({ change: 1, ping: 1 }),
+  },
+  {
     name: "a stream passes no message without a lease",
     code: "src/access/streams/open-streams.ts, mayPass",
     setting: alone({ change: 1, ping: 1, call: 1 }),

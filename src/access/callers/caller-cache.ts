@@ -56,8 +56,12 @@ export const UNKNOWN_TOKEN = Symbol("unknown token");
 interface UnknownToken {
   /** Until when it counts as unknown, in milliseconds of `performance.now()`. */
   readonly until: number;
+  /** The prefix if it has the form of an API key, otherwise empty. */
+  readonly key: string;
   readonly ended: EndedKey | undefined;
 }
+
+const NO_KEY: Pick<UnknownToken, "key" | "ended"> = { key: "", ended: undefined };
 
 /** The callers of tokens that one guard has looked up. */
 export class CallerCache {
@@ -89,14 +93,14 @@ export class CallerCache {
       if (this.#changes.confirm(caller)) return caller;
       this.#known.delete(token);
     }
-    if (!isBearer(token)) return UNKNOWN_TOKEN;
     const unknown = this.#unknown.get(token);
-    return unknown !== undefined && performance.now() < unknown.until ? UNKNOWN_TOKEN : undefined;
+    if (unknown !== undefined && performance.now() < unknown.until) return UNKNOWN_TOKEN;
+    return isBearer(token) ? undefined : UNKNOWN_TOKEN;
   }
 
   /** What a token was that belongs to no caller, as far as the authority remembers. */
-  endOf(token: string): EndedKey | undefined {
-    return this.#unknown.get(token)?.ended;
+  endOf(token: string): Pick<UnknownToken, "key" | "ended"> {
+    return this.#unknown.get(token) ?? NO_KEY;
   }
 
   /**
@@ -130,8 +134,10 @@ export class CallerCache {
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
     const { caller, ended } = await this.#ask(hashToken(token), performance.now() + LOOKUP_TIME);
-    if (caller === undefined) this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, ended });
-    else {
+    if (caller === undefined) {
+      const key = token.startsWith("ptk_") ? tokenPrefix(token) : "";
+      this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, key, ended });
+    } else {
       if (caller.reportUse) caller.keyPrefix = tokenPrefix(token);
       if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
     }

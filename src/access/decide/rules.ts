@@ -173,6 +173,22 @@ export class RuleSet {
     return granted === NEVER || scopes === undefined ? "unauthorized" : "forbidden";
   }
 
+  /**
+   * The first rule of `explain`'s `matched`, without the others: for refusals, of which there may
+   * be a flood. Parameters as for `decide`.
+   */
+  decisive(resource: Resource, scopes: readonly string[] | undefined): Rule | undefined {
+    let first: Rule | undefined;
+    for (const leaf of this.#leaves(resource)) {
+      first = leaf.everyone.before(first);
+      if (scopes === undefined) continue;
+      first = leaf.loggedIn.before(first);
+      if (!leaf.hasScopes) continue;
+      for (const scope of scopes) first = leaf.scoped(scope)?.before(first) ?? first;
+    }
+    return first;
+  }
+
   /** Decides, and returns the reasons; parameters as for `decide`. */
   explain(resource: Resource, scopes: readonly string[] | undefined): Explanation {
     const matched = this.#leaves(resource).flatMap((leaf) => leaf.rulesFor(scopes));
@@ -261,8 +277,8 @@ class Level<T> {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The rules of one pattern and one scope (usually a single rule), and the highest rule of each
- * access.
+ * The rules of one pattern and one scope (usually a single rule), and the first rule of each
+ * access in the order of evaluation.
  */
 class SameScope {
   readonly scope: string;
@@ -281,13 +297,20 @@ class SameScope {
     this.weigh(rule);
   }
 
-  private weigh(rule: Rule): void {
-    if (rule.access === Access.GRANTED) {
-      if (rule.priority > priorityOf(this.granted)) this.granted = rule;
-    } else if (rule.priority > priorityOf(this.denied)) {
-      this.denied = rule;
-    }
+  /** The first of a rule and the rules here, in the order of evaluation. */
+  before(rule: Rule | undefined): Rule | undefined {
+    return firstOf(this.denied, firstOf(this.granted, rule));
   }
+
+  private weigh(rule: Rule): void {
+    if (rule.access === Access.GRANTED) this.granted = firstOf(rule, this.granted);
+    else this.denied = firstOf(rule, this.denied);
+  }
+}
+
+function firstOf(a: Rule | undefined, b: Rule | undefined): Rule | undefined {
+  if (a === undefined) return b;
+  return b === undefined || byEvaluationOrder(a, b) < 0 ? a : b;
 }
 
 function priorityOf(rule: Rule | undefined): number {

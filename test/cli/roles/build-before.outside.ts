@@ -127,6 +127,35 @@ t.test("a restriction and a lease for a guard of the earlier build exclude each 
   await answered(() => hello(late, admin), 200);
 });
 
+t.test("a gateway of the earlier build does not decide by a disabled rule", { skip }, async (t) => {
+  const { data, join } = await setting(t);
+  await join(["service", "helloworld"]);
+  const old = await join(["gateway"], previous);
+  const admin = await administrator(old.address("HTTP"), data);
+  await answered(() => hello(old, admin), 200);
+  const anyone = { id: "default", scope: "<public>", access: "GRANTED", resource: "*:*:*" };
+  const closed = { ...anyone, id: "closed", access: "DENIED", priority: 7 };
+  const change = async (endpoint: string, rule: object) => {
+    const { status, body } = await call(`${old.address("HTTP")}/v1/auth/Rules/${endpoint}`, { rule }, admin);
+    t.equal(status, 200, JSON.stringify(body));
+  };
+  const anonymous = (at: Portico) => call(`${at.address("HTTP")}/helloworld/Call`, { name: "Ada" });
+  const status = async (at: Portico) => (await anonymous(at)).status;
+
+  await change("Create", { ...closed, disabled: true });
+  t.equal(await status(old), 200, "a denial that is created disabled denies nothing");
+  await change("Set", closed);
+  t.equal(await status(old), 401, "switched on, it denies");
+  await change("Set", { ...closed, disabled: true });
+  t.equal(await status(old), 200, "switched off again, it does not");
+  await change("Set", { ...anyone, disabled: true });
+  t.equal(await status(old), 401, "a disabled rule grants nothing");
+  const late = await join(["gateway"], previous);
+  await answered(() => anonymous(late), 401);
+  await change("Set", anyone);
+  t.same([await status(old), await status(late)], [200, 200]);
+});
+
 t.test("a store of the earlier build is refused, and stays unchanged", { skip }, async (t) => {
   const data = t.testdir();
   const before = await start(["authority"], { PORTICO_DATA: data }, ".", [], previous);

@@ -2,11 +2,36 @@
 import t from "tap";
 import type { RefusedRequest } from "../../../gateway/stages/options.js";
 import { createToken } from "../../../src/call/token.js";
+import type { ExternalService } from "../../../src/config/configured-services.js";
+import { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
+import { serveHttp2 } from "../../../src/rpc/http2/server.js";
+import { rawService } from "../../rpc/raw-service.js";
+import { dispatcherOf, LIMITS } from "../../rpc/serve.js";
+import { deferred } from "../../support/deferred.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { ADMIN_PASSWORD, deploy } from "../deployment.js";
 
 const recorded: RefusedRequest[] = [];
-const { gateway, close } = await deploy(temporaryFolder(t), { refusals: { record: (one) => recorded.push(one) } });
+/** The service `full` serves one call at a time, and this one waits. */
+const waiting = deferred();
+const began = deferred();
+const one = async () => {
+  began.resolve();
+  await waiting.promise;
+  return Buffer.alloc(0);
+};
+const full = await serveHttp2(dispatcherOf([rawService({ one })]), { host: "127.0.0.1", port: 0 }, LIMITS);
+t.teardown(() => full.close(0));
+const external: ExternalService = {
+  name: "full",
+  targets: [{ target: { host: "127.0.0.1", port: full.address.port }, weight: 1 }],
+  descriptors: Buffer.from(rawService({}).descriptors),
+  options: ServiceOptions.fromPartial({ maxConcurrent: 1 }),
+};
+const { gateway, close } = await deploy(temporaryFolder(t), {
+  refusals: { record: (one) => recorded.push(one) },
+  external: [external],
+});
 t.teardown(close);
 const { port } = gateway.address;
 
@@ -35,9 +60,14 @@ const rule = (id: string, scope: string, access: string, priority = 0) =>
   post("/v1/auth/Rules/Create", { rule: { id, scope, access, resource: "service:helloworld:*", priority } }, admin);
 
 /** Calls helloworld, and returns what the gateway recorded. */
-async function refusedCall(token?: string, path = "/helloworld/call") {
+async function refusedCall(token?: string, path = "/helloworld/call", headers: Record<string, string> = {}) {
   recorded.length = 0;
-  const { status, requestId } = await post(path, { name: "secret argument" }, token);
+  const { status, requestId } = await post(
+    path,
+    path === "/full/one" ? {} : { name: "secret argument" },
+    token,
+    headers,
+  );
   t.equal(recorded.length, 1);
   const [one] = recorded;
   t.match(one, { status, requestId, address: "127.0.0.1" });
@@ -51,6 +81,17 @@ const revoked = await keyOf("old");
 t.test("each reason", async (t) => {
   t.equal((await post("/helloworld/call", { name: "Ada" }, bob)).status, 200);
   t.same(recorded, [], "a granted call is not recorded");
+
+  const first = post("/full/one", {}, bob);
+  await began.promise;
+  t.match(await refusedCall(bob, "/full/one"), { reason: "OVERLOAD", account: "bob", cause: "" });
+  t.match(recorded, [{ endpoint: "full:Raw.One", status: 503 }]);
+  waiting.resolve();
+  t.equal((await first).status, 200);
+  const elsewhere = { "Platform-Namespace": "other" };
+  // In the namespace of the token: in the other one, an account of the same name is another.
+  const other = { reason: "OTHER_TOKEN", namespace: "default", account: "bob", key: "" };
+  t.match(await refusedCall(bob, "/helloworld/call", elsewhere), other);
 
   const limited = { account: "bob", key: deploying.key.prefix, reason: "LIMIT", cause: "deploy" };
   t.match(await refusedCall(deploying.secret), limited);

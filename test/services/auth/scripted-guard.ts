@@ -8,6 +8,7 @@ import type { Test } from "tap";
 import { RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { PolicyService, type WatchRequest, type WatchResponse } from "../../../src/gen/portico/auth/v1/policy.js";
+import { Access, type Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Channel } from "../../../src/rpc/channel.js";
 import { type CallOptions, type CallStream, stream } from "../../../src/rpc/client.js";
 import { until } from "../../support/until.js";
@@ -28,8 +29,8 @@ export interface ScriptedGuardOptions {
 }
 
 export class ScriptedGuard {
-  /** IDs of the rules of the namespace `default` that it has applied. */
-  readonly rules = new Set<string>();
+  /** The rules of the namespace `default` that it has applied, by ID. */
+  readonly rules = new Map<string, Rule>();
   /** IDs of those rules that it had applied at a pong that gave it a lease. */
   readonly leased = new Set<string>();
   revision = 0n;
@@ -71,7 +72,7 @@ export class ScriptedGuard {
 
   /** Whether it would grant a call by the rule now. */
   grants(rule: string): boolean {
-    return this.decides && this.rules.has(rule);
+    return this.decides && this.rules.get(rule)?.access === Access.GRANTED;
   }
 
   /** Its state, for the message of a failed wait. */
@@ -153,12 +154,12 @@ export class ScriptedGuard {
     if (message.$case === "snapshot") {
       this.rules.clear();
       for (const { namespace, rules } of message.value.namespaces) {
-        if (namespace === "default") for (const { id } of rules) this.rules.add(id);
+        if (namespace === "default") for (const rule of rules) this.rules.set(rule.id, rule);
       }
       this.revision = message.value.revision;
     } else if (message.$case === "changes") {
       for (const { change } of message.value.changes) {
-        if (change?.$case === "ruleCreated") this.rules.add(change.value.rule!.id);
+        if (change?.$case === "ruleCreated") this.rules.set(change.value.rule!.id, change.value.rule!);
         if (change?.$case === "ruleDeleted") this.rules.delete(change.value.id);
       }
       this.revision = message.value.revision;
@@ -174,7 +175,7 @@ export class ScriptedGuard {
       this.#lease = Math.max(this.#lease, (this.#sent.get(sequence) ?? 0) + Number(leaseMs));
     }
     this.#pongs = this.#pongs.filter(({ revision }) => revision > this.revision);
-    if (this.decides) for (const rule of this.rules) this.leased.add(rule);
+    if (this.decides) for (const rule of this.rules.keys()) this.leased.add(rule);
   }
 }
 

@@ -50,7 +50,7 @@ export interface Refused {
   reason: Reason;
   /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
   cause: string;
-  /** The HTTP status: 401, 403 or 429. */
+  /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   code: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
