@@ -116,6 +116,18 @@ t.test("a log with more data than a page of the store is read to its end", async
   for (const { state } of [follower, await openJournal(store)]) t.same([...state.namespaces.keys()], names);
 });
 
+t.test("an entry larger than a page of the store is read, after another one and after none", async (t) => {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const journal = await openJournal(store);
+  const names = ["a", "b", "c"].map((letter) => letter.repeat(MAX_TOTAL_BYTES));
+  for (const name of names) await journal.commit(PORTICO, namespace(name));
+  const log = new ChangeLog({ store, log: silent });
+  const counts = [0, 1, 2, 3].map(async (after) => (await log.read(after))?.entries.length);
+  // A page without entries, although more follow, would be read again for ever.
+  t.same(await Promise.all(counts), [2, 1, 1, 0]);
+});
+
 t.test("snapshots", async (t) => {
   const revisions = 3 * SNAPSHOT_INTERVAL + 10;
   const oldest = 2 * SNAPSHOT_INTERVAL;

@@ -17,7 +17,7 @@
 import type { Logger } from "pino";
 import { Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { Pace } from "../../../../src/overload/pace.js";
-import { type Collection, collectionOf, writesTo } from "../../../../src/store/collection.js";
+import { type Collection, collectionOf, type KeyValue, writesTo } from "../../../../src/store/collection.js";
 import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../../../src/store/store.js";
 
 import { timestampMs } from "../../../../src/time.js";
@@ -144,7 +144,7 @@ export class ChangeLog {
     // Includes the entry of the revision itself: while it is there, the next one has not been
     // deleted.
     const first = Math.max(after, 1);
-    const { rows: texts, more } = await this.#entries.page(keyOf(first - 1), MAX_READ + (after === 0 ? 0 : 1));
+    const { rows: texts, more } = await this.#page(first, MAX_READ + (after === 0 ? 0 : 1));
     const dropped = texts[0]?.[0] !== keyOf(first);
     if (dropped && (after > 0 || (await this.#snapshots.revisions()).length > 0)) return undefined;
     const own = after === 0 ? undefined : texts[0]?.[1];
@@ -163,6 +163,19 @@ export class ChangeLog {
       await pace.step();
     }
     return { text: own, entries, more };
+  }
+
+  /**
+   * The rows from a revision on, read at one moment: at least two if there are two. A page of the
+   * store has only one if both together are too large, and then a reader would never get past it.
+   */
+  async #page(first: number, limit: number): ReturnType<Collection["page"]> {
+    const page = await this.#entries.page(keyOf(first - 1), limit);
+    if (page.rows.length !== 1 || !page.more) return page;
+    const keys = [keyOf(first), keyOf(first + 1)];
+    const texts = await this.#entries.getMany(keys);
+    const rows = keys.flatMap((key, index): KeyValue[] => (texts[index] === undefined ? [] : [[key, texts[index]]]));
+    return { rows, more: true };
   }
 
   /**
