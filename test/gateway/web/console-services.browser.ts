@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
 import { checkClean, screenshot } from "./browser.js";
-import { visitConsole } from "./console-browser.js";
+import { chooseFor, visitConsole } from "./console-browser.js";
 
 const descriptors = join(t.testdir({}), "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
@@ -41,7 +41,7 @@ t.test("services", { timeout: 60_000 }, async (t) => {
   });
 
   await t.test("its options are changed, and seen in the table", async () => {
-    await page.getByRole("button", { name: "Change greeter" }).click();
+    await chooseFor(page, "greeter", "Change");
     await dialog.locator("summary").click();
     await dialog.getByLabel("Names of fields").selectOption("PROTO");
     await dialog.getByRole("button", { name: "Look it up" }).click();
@@ -50,7 +50,7 @@ t.test("services", { timeout: 60_000 }, async (t) => {
   });
 
   await t.test("a removed service is not found any more", async (t) => {
-    await page.getByRole("button", { name: "Remove greeter" }).click();
+    await chooseFor(page, "greeter", "Remove");
     await dialog.getByRole("textbox").fill("greeter");
     await dialog.getByRole("button", { name: "Remove service" }).click();
     await page.getByRole("rowheader", { name: "greeter" }).waitFor({ state: "detached" });
