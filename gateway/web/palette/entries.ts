@@ -23,7 +23,7 @@ export interface Everything {
 }
 
 /** After this time in milliseconds others may have changed something. */
-const FRESH_MS = 30_000;
+const FRESH_MS = 60_000;
 
 /** What was read last. It is shown until it has been read again. */
 let last: Everything | undefined;

@@ -89,7 +89,8 @@ t.test("a refused call counts for its account and key, and an unknown token for 
     await post(path, { name: "Ada" }, token, { "Platform-Namespace": "other" });
     return counted.join();
   };
-  t.equal(await countedAs(bob), "403 bob  default");
+  t.equal(await countedAs(bob), "401 bob  default", "no rule grants it");
+  await rule("staff", "staff", "GRANTED");
   t.equal(await countedAs(deploying.secret), `403 bob ${deploying.key.prefix} default`);
   t.equal(await countedAs(revoked.secret), `401 bob ${revoked.key.prefix} default`);
   t.equal(await countedAs(revoked.secret, "/helloworld/call"), `401 bob ${revoked.key.prefix} default`);

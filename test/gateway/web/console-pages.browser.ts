@@ -79,6 +79,30 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     }
   });
 
+  await t.test("what destroys something lies in a menu, which the keyboard opens and leaves", async (t) => {
+    for (const [title, items] of [
+      ["API keys", ["Rotate", "Revoke"]],
+      ["Accounts", ["Set scopes", "Set password", "Delete"]],
+    ] as const) {
+      await go(title);
+      const button = page
+        .getByRole("table")
+        .getByRole("button", { name: /^Actions for/ })
+        .first();
+      await button.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name: items[0] }).and(page.locator(":focus")).waitFor();
+      t.same(await page.getByRole("menuitem").allInnerTexts(), items);
+      t.same(await seriousFaults(page), [], `the menu of ${title}`);
+      await page.keyboard.press("ArrowUp");
+      t.equal(await page.evaluate("document.activeElement.textContent"), items.at(-1));
+      await page.keyboard.press("Escape");
+      t.equal(await page.getByRole("menuitem").count(), 0);
+      t.ok(await button.evaluate((it) => it === it.ownerDocument.activeElement), "the focus is back");
+      t.equal(await page.locator("main .button.danger").count(), 0, "danger is filled in dialogs only");
+    }
+  });
+
   await t.test("a key's name that looks like markup is text", async (t) => {
     await go("API keys");
     await page.getByRole("rowheader", { name: HOSTILE }).waitFor();

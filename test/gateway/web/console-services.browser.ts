@@ -21,6 +21,14 @@ t.test("services", { timeout: 60_000 }, async (t) => {
   // A service of the configuration file, which only its author may change.
   await page.getByRole("row", { name: "shop" }).getByText("portico.json").waitFor();
 
+  const search = page.getByRole("combobox", { name: "Search" });
+  await t.test("the search has been read before anything is added", async () => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: /^shop/ }).first().waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+  });
+
   await t.test("an address is looked up before the service is added", async (t) => {
     await page.getByRole("button", { name: "Add service" }).click();
     await dialog.getByRole("textbox", { name: "Name" }).fill("Greeter");
@@ -38,6 +46,14 @@ t.test("services", { timeout: 60_000 }, async (t) => {
     await page.getByRole("row", { name: "greeter" }).getByText("Served").waitFor();
     t.match(await (await rest()).json(), { greeting: "Greetings Ada" });
     await screenshot(page, "console-services");
+  });
+
+  await t.test("the search finds the service that was just added", async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("greeter");
+    await page.getByRole("option", { name: /^greeter.*Service$/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
   });
 
   await t.test("its options are changed, and seen in the table", async () => {
