@@ -71,6 +71,36 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await dialog.waitFor({ state: "detached" });
   });
 
+  t.test("says so when an account or a key is gone by the time of the action", async (t) => {
+    await change("Accounts/Create", { name: "gone", password: ADMIN_PASSWORD, scopes: [] });
+    const key = await post("/v1/auth/Keys/Create", { name: "gone key", account: "gone" }, accessToken);
+    const { prefix } = ((await key.json()) as { key: { prefix: string } }).key;
+    const { page, dialog } = await enter(t, "Accounts");
+    await page.getByRole("rowheader", { name: "gone" }).waitFor();
+    await change("Accounts/Delete", { name: "gone" });
+    for (const [item, action, typed] of [
+      ["Set password", "Set password", ADMIN_PASSWORD],
+      ["Delete", "Delete account", "gone"],
+      ["Set scopes", "Set scopes", "billing"],
+    ] as const) {
+      await chooseFor(page, "gone", item);
+      await dialog.locator("input").first().fill(typed);
+      await dialog.getByRole("button", { name: action }).click();
+      await dialog.getByRole("alert").getByText("no account with the name gone").waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.getByRole("alert").getByRole("button", { name: "Close" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    await page.getByRole("rowheader", { name: "gone" }).waitFor({ state: "detached" });
+    for (const [path, heading] of [
+      [`/console/keys/${prefix}`, "There is no such key"],
+      ["/console/accounts/gone", "There is no such account"],
+    ] as const) {
+      await page.evaluate(`history.pushState(null, "", "${path}"); dispatchEvent(new PopStateEvent("popstate"))`);
+      await page.getByRole("heading", { name: heading }).waitFor();
+    }
+  });
+
   t.test("checks a priority while it is typed", async (t) => {
     const { page, watched } = await enter(t, "Rules");
     const dialog = await newRule(page, "low");
