@@ -5,6 +5,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { AttentionRoutes } from "../../gateway/built-in/attention.js";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import type { HealthRoutes } from "../../gateway/built-in/health.js";
 import { Pages } from "../../gateway/built-in/pages.js";
@@ -17,6 +18,7 @@ import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { ContractReader } from "../../services/registry/contract-reader.js";
+import type { Authorities } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { parseGrpcTarget } from "../../src/address/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
@@ -28,7 +30,7 @@ import { listening } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process } from "../../src/process/process.js";
 import { type OpenCallQueue, openCallQueue } from "../../src/process/refusals.js";
 import { openAdminPort } from "./admin-port.js";
-import { healthOf } from "./readiness.js";
+import { healthOf, problemsOf } from "./readiness.js";
 import { processOf } from "./start.js";
 
 /**
@@ -49,7 +51,7 @@ export const startGateway = processOf(async (opening) => {
   const usage = closeWithProcess(new Usage(registry));
   const refusals = closeWithProcess(new RefusalReporter({ ...registry, authorities: () => authorities.all }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, usage, refusals, callQueue, enrolment };
+  const parts = { catalog, guard, health, authorities, usage, refusals, callQueue, enrolment };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
@@ -77,6 +79,8 @@ interface HttpPortParts {
   readonly catalog: Catalog;
   readonly guard: OpenGuard;
   readonly health: HealthRoutes;
+  /** Set if the authorities are other processes. */
+  readonly authorities?: Authorities;
   readonly usage: Usage;
   readonly refusals: RefusalReporter;
   readonly callQueue: OpenCallQueue["callQueue"];
@@ -93,11 +97,13 @@ export async function openHttpPort(
   parts: HttpPortParts,
   { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
 ): Promise<HttpPort> {
-  const { catalog, guard, health, callQueue } = parts;
+  const { catalog, guard, health, authorities, callQueue } = parts;
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
   // scripts/build-web.mjs puts the pages beside the bundle.
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
-  const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), pages];
+  const problems = () => problemsOf({ config, guard, health, authorities });
+  const attention = new AttentionRoutes({ routes: catalog.routes, guard, problems });
+  const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), attention, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ ...parts, own, hosts, config, log, metrics });
   checkProxies(config);

@@ -1,9 +1,12 @@
 /** Why a process cannot serve calls, as a text for the operator. */
 
+import type { Problem } from "../../gateway/built-in/attention.js";
 import { HealthRoutes } from "../../gateway/built-in/health.js";
 import type { Catalog } from "../../gateway/catalog/catalog.js";
 import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
+import { certificateFaults } from "../../src/config/certificates.js";
+import { type Config, ConfigError } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */
@@ -50,6 +53,40 @@ export function whyNotReady(
   if (authorities.length === 0) return `the authority ${describeError([...errors.values()][0])}`;
   const each = authorities.map(({ name }) => `${name} ${describeError(errors.get(name))}`);
   return each.length === 1 ? `the authority at ${each[0]}` : `no authority can be followed: ${each.join("; ")}`;
+}
+
+interface ProblemSources {
+  readonly config: Config;
+  readonly guard: Follower;
+  readonly health: Pick<HealthRoutes, "errors">;
+  /** Set if the authorities are other processes. */
+  readonly authorities: Authorities | undefined;
+}
+
+/** What the operator of a gateway must mend, although it serves calls. */
+export function problemsOf({ config, guard, health, authorities }: ProblemSources): Problem[] {
+  return [
+    ...certificateProblems(config),
+    ...(authorities?.all ?? [])
+      .filter(({ name, channel: { state } }) => state === "broken" || (state !== "ready" && guard.errors.has(name)))
+      .map(({ name }) => ({
+        name: `The authority at ${name}`,
+        text: `${describeError(guard.errors.get(name))}. Start it, or take it out of PORTICO_AUTHORITY`,
+      })),
+    ...health.errors.map((text) => ({ name: "The authority", text: `reports: ${text}` })),
+  ];
+}
+
+function certificateProblems(config: Config): Problem[] {
+  try {
+    return certificateFaults(config).map(({ setting, fault, to }) => ({
+      name: `The certificate of ${setting}`,
+      text: `${fault}. It is valid until ${new Date(to).toISOString()}`,
+    }));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [{ name: "A certificate", text: `is not used: ${error.message}` }];
+  }
 }
 
 function describeError(error: unknown): string {

@@ -42,6 +42,11 @@ export class HealthRoutes implements BuiltInRoutes {
     return this.#leaving;
   }
 
+  /** Problems that the operator must fix although calls are served. */
+  get errors(): readonly string[] {
+    return this.#options.errors?.() ?? [];
+  }
+
   /** Whether `/readyz` is 200. */
   get isReady(): boolean {
     return !this.#leaving && this.missing.length === 0;
@@ -73,7 +78,7 @@ export class HealthRoutes implements BuiltInRoutes {
     if (missing.length > 0) {
       return toErrorReply("gateway", new HttpError(503, `Not ready: ${why() ?? `no ${missing.join(", no ")}`}`));
     }
-    const errors = this.#options.errors?.() ?? [];
+    const { errors } = this;
     if (errors.length > 0) return { status: 200, body: JSON.stringify({ Status: "degraded", Reasons: errors }) };
     return { status: 200, body: '{"Status":"ready"}' };
   }

@@ -7,6 +7,7 @@
  * are never more than two reports in memory.
  */
 import { randomUUID } from "node:crypto";
+import type { RefusalCause } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../src/contract/names.js";
@@ -56,8 +57,11 @@ interface EndpointCounts extends CallCounts {
 interface NamespaceCounts {
   /** By canonical name. */
   readonly endpoints: Map<string, EndpointCounts>;
-  /** By the caller as the guard knows it; undefined for calls without a valid token. */
-  readonly callers: Map<Caller | undefined, CallCounts>;
+  /**
+   * By the caller as the guard knows it, or account and key of refused calls; undefined for calls
+   * whose account is unknown.
+   */
+  readonly callers: Map<Caller | string | undefined, CallCounts>;
   /** The calls of callers that are too many to be counted separately. */
   readonly rest: CallCounts;
 }
@@ -87,9 +91,9 @@ export class Usage {
   }
 
   /**
-   * Counts a call that got a response (`CallCounter`). A refused call is counted only in a
-   * namespace where calls were admitted before, so that invented names use no memory. A refused
-   * call that names no namespace counts in `default`.
+   * Counts a call that got a response (`CallCounter`). A refused call of an unknown account is
+   * counted only in a namespace where other calls were counted before, so that invented names use
+   * no memory. One that names no namespace counts in `default`.
    */
   record(
     endpoint: Endpoint,
@@ -98,6 +102,7 @@ export class Usage {
     status: number,
     seconds: number,
     caller: Caller | undefined,
+    refused?: Pick<RefusalCause, "account" | "key">,
   ) {
     const counts = this.#namespaces.get(namespace ?? requested ?? DEFAULT_NAMESPACE) ?? this.#addNamespace(namespace);
     if (counts === undefined) return;
@@ -105,7 +110,9 @@ export class Usage {
     const counted = counts.endpoints.get(endpoint.name) ?? this.#add(counts, endpoint);
     if (counted === undefined) return;
     count(counted, status, bound);
-    if (counted.isByCaller) count(counts.callers.get(caller) ?? this.#addCaller(counts, caller), status, bound);
+    if (!counted.isByCaller) return;
+    const by = refused === undefined ? caller : `${refused.account} ${refused.key}`;
+    count(counts.callers.get(by) ?? this.#addCaller(counts, by, namesOf(refused, caller)), status, bound);
   }
 
   /**
@@ -143,11 +150,15 @@ export class Usage {
     return counted;
   }
 
-  #addCaller({ callers, rest }: NamespaceCounts, caller: Caller | undefined): CallCounts {
+  #addCaller(
+    { callers, rest }: NamespaceCounts,
+    by: Caller | string | undefined,
+    names: Pick<Tally, "account" | "key">,
+  ): CallCounts {
     // The report also has an entry for all other callers of each namespace.
     if (this.#callers + this.#namespaces.size >= MAX_COUNTED) return rest;
-    const counted = createCounts({ account: caller?.account || PUBLIC, key: caller?.keyPrefix ?? "" });
-    callers.set(caller, counted);
+    const counted = createCounts(names);
+    callers.set(by, counted);
     this.#callers++;
     return counted;
   }
@@ -202,6 +213,15 @@ function createNamespaceCounts(): NamespaceCounts {
 function createCounts(names: Partial<Pick<Tally, "service" | "endpoint" | "account" | "key">>): CallCounts {
   const numbers = { byTime: BOUNDS.map(() => 0), byStatus: COUNTED_STATUSES.map(() => 0) };
   return { service: "", endpoint: "", account: "", key: "", ...names, clientErrors: 0, serverErrors: 0, ...numbers };
+}
+
+function namesOf(
+  refused: Pick<RefusalCause, "account" | "key"> | undefined,
+  caller: Caller | undefined,
+): Pick<Tally, "account" | "key"> {
+  return refused === undefined
+    ? { account: caller?.account || PUBLIC, key: caller?.keyPrefix ?? "" }
+    : { account: refused.account, key: refused.key };
 }
 
 /** @param bound the index of the duration in BOUNDS */

@@ -54,9 +54,11 @@ export interface RefusalLog {
 /** Counts calls for the authority. */
 export interface CallCounter {
   /**
-   * @param namespace in which the call was admitted; undefined for a rejected call
+   * @param namespace in which the call was admitted, or of the account that was refused; undefined
+   * for another rejected call
    * @param requested the namespace that the request names
-   * @param caller undefined for a call without a valid token
+   * @param caller undefined for a call that was not admitted, or has no token
+   * @param refused whose call was refused, if its account is known
    */
   record(
     endpoint: Endpoint,
@@ -65,5 +67,6 @@ export interface CallCounter {
     status: number,
     seconds: number,
     caller: Caller | undefined,
+    refused?: Pick<RefusalCause, "account" | "key">,
   ): void;
 }

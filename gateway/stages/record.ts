@@ -3,7 +3,7 @@
  * and usage.
  */
 import { randomBytes } from "node:crypto";
-import { type Admission, RefusalError } from "../../src/call/admission.js";
+import { type Admission, type RefusalCause, RefusalError } from "../../src/call/admission.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
@@ -98,6 +98,16 @@ function recordRefusal(
   refusals.record({ endpoint, refused: { ...named, reason }, status, address, requestId });
 }
 
+/**
+ * The account and key that the guard refused, if the token is or was one of this namespace. A token
+ * that was never valid counts for no account.
+ */
+function refusedCaller({ refusal }: RequestState): RefusalCause | undefined {
+  const refused = refusal?.error instanceof RefusalError ? refusal.error.refused : undefined;
+  const isKnown = refused !== undefined && refused.account !== "" && refused.reason !== "OTHER_TOKEN";
+  return isKnown ? refused : undefined;
+}
+
 /** Records a request that has ended. Health probes are not recorded. */
 export function record(
   request: GatewayRequest,
@@ -111,8 +121,10 @@ export function record(
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
   if (target) {
+    const refused = admission === undefined ? refusedCaller(state) : undefined;
     const { namespace, caller } = admission ?? NO_ADMISSION;
-    usage?.record(target.endpoint, namespace, request.headers.namespace, status, ms / 1000, caller);
+    const known = refused?.namespace ?? namespace;
+    usage?.record(target.endpoint, known, request.headers.namespace, status, ms / 1000, caller, refused);
   }
   if (state.refusal !== undefined && refusals !== undefined) recordRefusal(request, state, state.refusal, refusals);
   if (!state.isLogged) return;

@@ -99,11 +99,37 @@ export function followCertificates(
 
 function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): void {
   if (cert === undefined) return;
-  const { from, to, fault } = validityOf(cert);
+  const { from, to } = validityOf(cert);
   const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
-  if (fault !== undefined) log.warn(fields, `the certificate ${fault}: clients refuse it`);
-  else if (to - Date.now() < Math.min(NOTICE_MS, (to - from) / 10))
-    log.warn(fields, "the certificate expires soon: replace it");
+  const fault = timeFaultOf(cert);
+  if (fault !== undefined) log.warn(fields, `the certificate ${fault}`);
+}
+
+/** Why the operator must replace a certificate, in words; undefined if its time is right. */
+function timeFaultOf(cert: Buffer): string | undefined {
+  const { from, to, fault } = validityOf(cert);
+  if (fault !== undefined) return `${fault}: clients refuse it`;
+  return to - Date.now() < Math.min(NOTICE_MS, (to - from) / 10) ? "expires soon: replace it" : undefined;
+}
+
+/** The fault of a certificate of this process. */
+export interface CertificateFault {
+  /** The variable that names the file, such as `PORTICO_HTTP_TLS_CERT`. */
+  readonly setting: string;
+  readonly fault: string;
+  /** When it expires, in milliseconds since 1970. */
+  readonly to: number;
+}
+
+/** The certificates of this process that clients refuse because of their time, or soon will. */
+export function certificateFaults(config: Files): CertificateFault[] {
+  return (["httpTlsCert", "tlsCert"] as const).flatMap((setting) => {
+    const file = config[setting];
+    if (file === undefined) return [];
+    const cert = readCertificate(setting, file);
+    const fault = timeFaultOf(cert);
+    return fault === undefined ? [] : [{ setting: SETTINGS[setting].variable, fault, to: validityOf(cert).to }];
+  });
 }
 
 /**

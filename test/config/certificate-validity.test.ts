@@ -5,22 +5,27 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import { followCertificates } from "../../src/config/certificates.js";
+import { certificateFaults, followCertificates } from "../../src/config/certificates.js";
 import { createAuthority } from "../http2/certificates.js";
 
 const DAY = 86_400_000;
 const authority = createAuthority("authority");
 
-/** The log lines for a certificate that is valid from and to a number of days from now. */
-function logged(t: Test, from: number, to: number): unknown[] {
+/** A certificate that is valid from and to a number of days from now. */
+function filesOf(t: Test, from: number, to: number) {
   const at = (days: number) => new Date(Date.now() + days * DAY);
   const { cert, key } = authority.issue("localhost", [at(from), at(to)]);
   const folder = t.testdir({ cert, key });
+  return { tlsCert: join(folder, "cert"), tlsKey: join(folder, "key") };
+}
+
+/** The log lines for a certificate. */
+function logged(t: Test, files: ReturnType<typeof filesOf>): unknown[] {
   const said: unknown[] = [];
   const log = pino({}, { write: (line) => void said.push(JSON.parse(line)) });
   const closing = new AbortController();
   t.teardown(() => closing.abort());
-  followCertificates({ tlsCert: join(folder, "cert"), tlsKey: join(folder, "key") }, { log, signal: closing.signal });
+  followCertificates(files, { log, signal: closing.signal });
   return said;
 }
 
@@ -35,8 +40,14 @@ const CASES: [what: string, from: number, to: number, message: string | undefine
 for (const [what, from, to, message] of CASES) {
   t.test(`a certificate that is ${what}`, async (t) => {
     const expected = message === undefined ? [] : [{ level: 40, msg: message, setting: "PORTICO_TLS_CERT" }];
-    const said = logged(t, from, to);
+    const files = filesOf(t, from, to);
+    const said = logged(t, files);
     t.equal(said.length, expected.length);
     t.match(said, expected);
+    t.same(
+      certificateFaults(files).map(({ setting, fault }) => ({ setting, msg: `the certificate ${fault}` })),
+      expected.map(({ setting, msg }) => ({ setting, msg })),
+      "as the console shows it",
+    );
   });
 }

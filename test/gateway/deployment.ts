@@ -19,7 +19,7 @@ import {
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
-import type { RefusalLog } from "../../gateway/stages/options.js";
+import type { CallCounter, RefusalLog } from "../../gateway/stages/options.js";
 import { openAuthority } from "../../services/auth/authority.js";
 import { readConnection, readTypes } from "../../services/registry/connection-contract.js";
 import { createRegistry } from "../../services/registry/registry.js";
@@ -92,6 +92,8 @@ export interface DeployOptions {
   readonly stallMs?: number;
   /** Remembers refused calls. */
   readonly refusals?: RefusalLog;
+  /** Counts calls. */
+  readonly usage?: CallCounter;
   /** An option of the port. */
   readonly maxThrottleMs?: number;
   readonly budget?: MemoryBudget;
@@ -218,6 +220,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const handler = createHandler({
     catalog,
     refusals: options.refusals,
+    usage: options.usage,
     guard: {
       ...lateGuard,
       admit(credentials, endpoint) {

@@ -7,7 +7,6 @@ import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Scopes } from "../ui/badge.js";
-import { Actions } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import { type Column, FilteredTable } from "../ui/table.js";
@@ -82,31 +81,7 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
     { title: "Name", cell: ({ name }) => <a href={pageOfAccount(name)}>{name}</a> },
     { title: "Scopes", cell: Scopes },
     { title: "Created", cell: ({ created }) => <Moment at={created} /> },
-    {
-      title: "Actions",
-      cell: (account) => (
-        <Actions
-          actions={[
-            {
-              title: "Scopes",
-              label: `Set the scopes of ${account.name}`,
-              act: () => onDoing({ what: "scopes", account }),
-            },
-            {
-              title: "Password",
-              label: `Set the password of ${account.name}`,
-              act: () => onDoing({ what: "password", account }),
-            },
-            {
-              title: "Delete",
-              label: `Delete ${account.name}`,
-              kind: "danger",
-              act: () => onDoing({ what: "delete", account }),
-            },
-          ]}
-        />
-      ),
-    },
+    { title: "Actions", cell: (account) => <AccountMenu account={account} onDoing={onDoing} /> },
   ];
   return (
     <FilteredTable

@@ -1,7 +1,7 @@
 /** What needs attention in the installation. Each line leads to where it is mended. */
 import type { ComponentChildren } from "preact";
 import type { Key } from "../../../src/api/types.js";
-import { listRegistered } from "../session/api.js";
+import { listRegistered, read } from "../session/api.js";
 import type { Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { list } from "./authority.js";
@@ -15,7 +15,8 @@ const MAX_LINES = 20;
 
 interface Line {
   readonly id: string;
-  readonly href: string;
+  /** Undefined for what is mended outside of the console. */
+  readonly href?: string;
   /** What it is about. */
   readonly name: string;
   readonly text: ComponentChildren;
@@ -38,7 +39,7 @@ export function Attention({ session, keys }: { readonly session: Session; readon
             <ul class="attention">
               {lines.slice(0, MAX_LINES).map(({ id, href, name, text }) => (
                 <li key={id}>
-                  <a href={href}>{name}</a> {text}
+                  {href === undefined ? <strong>{name}</strong> : <a href={href}>{name}</a>} {text}
                 </li>
               ))}
               {lines.length > MAX_LINES && <li>and {lines.length - MAX_LINES} more</li>}
@@ -52,11 +53,12 @@ export function Attention({ session, keys }: { readonly session: Session; readon
 
 /** Only administrators of `default` may ask for these. */
 async function serviceLines(signal: AbortSignal): Promise<Line[]> {
-  const [{ services, rejected }, { enrolments }, registered, { endpoints }] = await Promise.all([
+  const [{ services, rejected }, { enrolments }, registered, { endpoints }, { problems }] = await Promise.all([
     list.services(signal),
     list.enrolments(signal),
     listRegistered({ signal }),
     list.usage({ span: "604800s" }, signal),
+    read<{ readonly problems: readonly Pick<Line, "name" | "text">[] }>("/console/attention.json"),
   ]);
   const href = "/console/services";
   const running = new Set(registered.filter(({ instances }) => instances > 0).map(({ name }) => name));
@@ -65,6 +67,7 @@ async function serviceLines(signal: AbortSignal): Promise<Line[]> {
   // Most installations have enrolments for services that they never start.
   const called = [...new Set(endpoints.map(({ service }) => service))];
   return [
+    ...problems.map((problem) => ({ id: `problem ${problem.name} ${problem.text}`, ...problem })),
     ...rejected.map(({ service, id, error, time }) => ({
       ...{ id: `rejected ${service} ${id}`, href, name: service },
       text: `: the instance ${id} was rejected ${fromNow(new Date(time))}: ${error}`,

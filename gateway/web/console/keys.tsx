@@ -6,7 +6,7 @@ import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
 import { isAdmin, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Actions, Button } from "../ui/button.js";
+import { Button } from "../ui/button.js";
 import { Menu } from "../ui/menu.js";
 import { EmptyState } from "../ui/notice.js";
 import { Pattern } from "../ui/pattern.js";
@@ -121,26 +121,7 @@ export function KeyTable({ keys, withAccount, onDoing, lit }: KeyTableProps) {
     { title: "May call", cell: Limits },
     { title: "Last used", cell: ({ lastUsed }) => (lastUsed ? <Moment at={lastUsed} relative /> : "Never") },
     { title: "Expires", cell: ExpiryBadge },
-    {
-      title: "Actions",
-      cell: (key) => (
-        <Actions
-          actions={[
-            {
-              title: "Rotate",
-              label: `Rotate ${key.name}, ${key.prefix}`,
-              act: () => onDoing({ what: "rotate", key }),
-            },
-            {
-              title: "Revoke",
-              label: `Revoke ${key.name}, ${key.prefix}`,
-              kind: "danger",
-              act: () => onDoing({ what: "revoke", key }),
-            },
-          ]}
-        />
-      ),
-    },
+    { title: "Actions", cell: (key) => <KeyMenu keyOf={key} onDoing={onDoing} /> },
   ];
   return (
     <FilteredTable

@@ -4,8 +4,8 @@ import type { CreateNamespaceResponse, Namespace } from "../../../src/api/types.
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Actions } from "../ui/button.js";
 import { TextField } from "../ui/field.js";
+import { Menu } from "../ui/menu.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog, SecretDialog } from "./dialogs.js";
@@ -59,10 +59,9 @@ function NamespaceTable({ namespaces, onDelete }: NamespaceTableProps) {
         namespace.name === "default" ? (
           <Badge>Cannot be deleted</Badge>
         ) : (
-          <Actions
-            actions={[
-              { title: "Delete", label: `Delete ${namespace.name}`, kind: "danger", act: () => onDelete(namespace) },
-            ]}
+          <Menu
+            label={`Actions for ${namespace.name}`}
+            items={[{ label: "Delete", danger: true, onSelect: () => onDelete(namespace) }]}
           />
         ),
     },

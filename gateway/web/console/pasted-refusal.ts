@@ -17,6 +17,9 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const NAMED_ID = /(?:x-request-id["']?\s*[:=]\s*["']?|HTTP \d{3}, request )([A-Za-z0-9._-]+)/i;
 const ENDPOINT = /call made to ([a-z][a-z0-9-]*):([\w.]+\w)/;
 
+/** Maximum characters of what is read. An answer about a refused call is far shorter. */
+export const MAX_PASTED = 64 * 1024;
+
 /** The text with each whole token cut to its prefix: no token leaves the browser this way. */
 export function withoutWholeTokens(text: string): string {
   return text.replace(TOKEN, (token) => token.slice(0, PREFIX_LENGTH));
@@ -24,6 +27,9 @@ export function withoutWholeTokens(text: string): string {
 
 /** @param text without whole tokens */
 export function readPasted(text: string): Pasted {
+  if (text.length > MAX_PASTED) {
+    return { problem: "This is too long for an answer about a refused call. Paste the value of its X-Request-Id." };
+  }
   const trimmed = text.trim();
   if (PREFIX.test(trimmed)) return { key: trimmed };
   if (/^pt[aer]_/.test(trimmed)) {

@@ -10,7 +10,7 @@ import { EmptyState, ErrorNotice } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list } from "./authority.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
-import { type Pasted, readPasted, withoutWholeTokens } from "./pasted-refusal.js";
+import { MAX_PASTED, type Pasted, readPasted, withoutWholeTokens } from "./pasted-refusal.js";
 import { allowingRule, Chain, reasonOf, Spark, whoOf } from "./refusal-parts.js";
 import { CreateRuleDialog } from "./rule-dialogs.js";
 
@@ -163,7 +163,7 @@ function Why({ onAllow }: Allowing) {
   const problem = asked !== undefined && "problem" in asked ? asked.problem : undefined;
   const input = (given: string) => {
     const safe = withoutWholeTokens(given);
-    setText(safe);
+    setText(safe.slice(0, MAX_PASTED));
     // What is pasted is looked up at once.
     const isPasted = safe.length - text.length > 1;
     setAsked(isPasted ? readPasted(safe) : undefined);

@@ -7,7 +7,7 @@ import type { ServiceListing } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
-import { Actions } from "../ui/button.js";
+import { Menu } from "../ui/menu.js";
 import { EmptyState } from "../ui/notice.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { list } from "./authority.js";
@@ -80,15 +80,11 @@ function ServiceTable({ services, onChange, onRemove }: ServiceTableProps) {
         source === "FILE" ? (
           <Badge title="Change it in the configuration file of the authority">portico.json</Badge>
         ) : (
-          <Actions
-            actions={[
-              { title: "Change", label: `Change ${service.name}`, act: () => onChange(service) },
-              {
-                title: "Remove",
-                label: `Remove ${service.name}`,
-                kind: "danger",
-                act: () => onRemove(service.name),
-              },
+          <Menu
+            label={`Actions for ${service.name}`}
+            items={[
+              { label: "Change", onSelect: () => onChange(service) },
+              { label: "Remove", danger: true, onSelect: () => onRemove(service.name) },
             ]}
           />
         ),

@@ -20,12 +20,14 @@ interface BytesControlProps {
 const FOLDED = 256;
 /** Maximum bytes of a file. A gateway takes requests of 4 MB, unless it is configured otherwise. */
 const MAX_FILE = 2 * 1024 * 1024;
+/** Maximum characters of base64: a file of that size, and line breaks. */
+const MAX_BASE64 = 1.5 * MAX_FILE;
 
 export function BytesControl({ control, placeholder, value, onChange }: BytesControlProps) {
   const chooser = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
   const take = useFile(onChange, setProblem);
-  const dropping = useDropping(take);
+  const dropping = useDropping(take, setProblem);
   const isFolded = value.length > FOLDED;
   const summary = useMemo(() => (isFolded ? summaryOf(value) : ""), [isFolded, value]);
   const set = (next: string | undefined) => {
@@ -72,7 +74,7 @@ export function BytesControl({ control, placeholder, value, onChange }: BytesCon
 }
 
 /** Handlers that take a file that is dropped or pasted. `over` is true while one is held above. */
-function useDropping(take: (file: File | undefined) => void) {
+function useDropping(take: (file: File | undefined) => void, onProblem: (problem: string) => void) {
   const [over, setOver] = useState(false);
   const handlers = {
     onDragOver: (event: DragEvent) => {
@@ -87,6 +89,13 @@ function useDropping(take: (file: File | undefined) => void) {
     },
     onPaste: (event: ClipboardEvent) => {
       const file = event.clipboardData?.files[0];
+      const { length } = event.clipboardData?.getData("text") ?? "";
+      if (length > MAX_BASE64) {
+        event.preventDefault();
+        onProblem(
+          `What was pasted has ${sizeInWords(length)}. A field in this form may have ${sizeInWords(MAX_BASE64)}. Send more from code.`,
+        );
+      }
       if (file === undefined) return;
       event.preventDefault();
       take(file);

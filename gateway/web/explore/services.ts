@@ -1,6 +1,6 @@
 /**
  * What explore reads from the gateway: the services and endpoints that the visitor may call. It
- * also reads their OpenAPI documents and the names of all fields, once for each session.
+ * also reads their OpenAPI documents and the names of all fields, and keeps them for the session.
  */
 import type * as api from "../../../src/api/types.js";
 import { listRegistered, read } from "../session/api.js";
@@ -68,7 +68,7 @@ const documents = new Map<string, Promise<OpenApi>>();
 // What a document shows depends on the caller.
 session.follow(() => {
   documents.clear();
-  fields = undefined;
+  forgetFields();
 });
 
 export function documentPath(service: string): string {
@@ -99,6 +99,11 @@ export function readFields(): Promise<ReadonlyMap<string, readonly string[]>> {
     if (fields === loading) fields = undefined;
   });
   return loading;
+}
+
+/** The next `readFields` asks the gateway again. */
+export function forgetFields(): void {
+  fields = undefined;
 }
 
 let fields: Promise<ReadonlyMap<string, readonly string[]>> | undefined;

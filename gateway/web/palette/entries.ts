@@ -1,10 +1,10 @@
 /**
  * What Ctrl+K finds: services, endpoints, fields, pages and actions, and what the account that is
- * signed in may list of accounts, keys and rules. It is read once for each session.
+ * signed in may list of accounts, keys and rules.
  */
 import { list } from "../console/authority.js";
-import { pageOf, readFields } from "../explore/services.js";
-import { listRegistered } from "../session/api.js";
+import { forgetFields, pageOf, readFields } from "../explore/services.js";
+import { changes, listRegistered } from "../session/api.js";
 import { isAdmin, type Session, session, signOut } from "../session/session.js";
 import { askToSignIn } from "../session/sign-in.js";
 import { toggleTheme } from "../state/theme.js";
@@ -22,14 +22,37 @@ export interface Everything {
   readonly missing: readonly string[];
 }
 
+/** After this time in milliseconds others may have changed something. */
+const FRESH_MS = 60_000;
+
+/** What was read last. It is shown until it has been read again. */
+let last: Everything | undefined;
 let reading: Promise<Everything> | undefined;
+let startedAt = 0;
 session.follow(() => {
+  last = undefined;
+  reading = undefined;
+});
+changes.follow(() => {
   reading = undefined;
 });
 
+export function lastRead(): Everything | undefined {
+  return last;
+}
+
+/** Reads everything, unless that was read a moment ago and this page has changed nothing since. */
 export function readEverything(): Promise<Everything> {
-  reading ??= readAll(session.value);
-  return reading;
+  const now = performance.now();
+  if (reading !== undefined && now - startedAt < FRESH_MS) return reading;
+  if (last !== undefined) forgetFields();
+  startedAt = now;
+  const current = readAll(session.value);
+  reading = current;
+  current.then((read) => {
+    if (reading === current) last = read;
+  });
+  return current;
 }
 
 async function readAll(who: Session | undefined): Promise<Everything> {

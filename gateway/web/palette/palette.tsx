@@ -3,7 +3,7 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { session } from "../session/session.js";
 import { keepFocus } from "../state/focus.js";
 import { navigate } from "../state/router.js";
-import { type Entry, type Everything, readEverything } from "./entries.js";
+import { type Entry, type Everything, lastRead, readEverything } from "./entries.js";
 import { find } from "./find.js";
 
 /** Maximum entries that are shown. The line below them says how many there are. */
@@ -115,7 +115,7 @@ function Combobox({ typed, listId, active, onInput, onKeyDown }: ComboboxProps) 
 }
 
 function useSearch(typed: string) {
-  const [everything, setEverything] = useState<Everything>();
+  const [everything, setEverything] = useState(lastRead);
   const [query, setText] = useState(typed);
   const [current, setCurrent] = useState(0);
   useEffect(() => {

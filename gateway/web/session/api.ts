@@ -4,7 +4,12 @@
  */
 import type { Endpoints, Service } from "../../../src/api/types.js";
 import { ApiError, get, getText, post } from "../http.js";
+import { Store } from "../state/store.js";
 import { accessToken, checkSession } from "./session.js";
+
+/** The number of changes that this page has made. */
+export const changes = new Store(0);
+const READS = /\/(List|Find|Explain|Preview)$/;
 
 /**
  * Calls an endpoint as the account that is signed in.
@@ -19,7 +24,9 @@ export async function call<Path extends keyof Endpoints>(
   const token = await accessToken();
   if (token === undefined) throw new ApiError(401, "Sign in first");
   try {
-    return await post(`/v1/${path}`, request, { token, signal });
+    const response = await post<Endpoints[Path]["response"]>(`/v1/${path}`, request, { token, signal });
+    if (!READS.test(path)) changes.set(changes.value + 1);
+    return response;
   } catch (thrown) {
     // The rules or an invalid token may cause a 401. Only the authority knows which.
     if ((thrown as ApiError).status === 401) await checkSession();

@@ -38,27 +38,6 @@ export function Button({
   );
 }
 
-/** An action on a row of a table. */
-interface Action {
-  readonly title: string;
-  /** The title for screen readers, with the name of the row. */
-  readonly label: string;
-  readonly kind?: "danger";
-  readonly act: () => void;
-}
-
-export function Actions({ actions }: { readonly actions: readonly Action[] }) {
-  return (
-    <span class="actions">
-      {actions.map(({ title, label, kind, act }) => (
-        <Button key={title} small kind={kind} onClick={act} aria-label={label}>
-          {title}
-        </Button>
-      ))}
-    </span>
-  );
-}
-
 export function Spinner() {
   return <span class="spinner" aria-hidden="true" />;
 }

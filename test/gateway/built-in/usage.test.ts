@@ -105,6 +105,23 @@ t.test("client errors are counted by status, and calls by account and API key", 
   ]);
 });
 
+t.test("refused calls count for the account and key that were refused, in their namespace", async (t) => {
+  const { authority, usage, report } = setUp(t);
+  const deploy = { account: "ada", key: "ptk_deploy" };
+  usage.record(CALL, "team", "team", 200, MS, caller({ account: "ada", keyPrefix: "ptk_deploy" }));
+  for (const status of [403, 403, 401]) usage.record(CALL, "team", undefined, status, MS, undefined, { ...deploy });
+  usage.record(CALL, "team", undefined, 403, MS, undefined, { account: "bob", key: "" });
+  await report();
+  const { tallies, callers } = authority.reports[0]!.tallies!;
+  t.match(tallies, [{ namespace: "team", clientErrors: 4n }]);
+  const sums = callers.map((tally) => [...callsOf(tally).slice(0, 4), ...tally.byStatus.slice(1, 3).map(Number)]);
+  t.same(sums, [
+    ["ada", "ptk_deploy", 1, 0, 0, 0],
+    ["ada", "ptk_deploy", 3, 3, 1, 2],
+    ["bob", "", 1, 1, 0, 1],
+  ]);
+});
+
 t.test("callers above the maximum are counted together, and make room when they call no more", async (t) => {
   const { authority, usage, report } = setUp(t);
   const callers = Array.from({ length: 10_002 }, (_, index) => caller({ account: `account${index}` }));

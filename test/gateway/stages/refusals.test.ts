@@ -28,9 +28,15 @@ const external: ExternalService = {
   descriptors: Buffer.from(rawService({}).descriptors),
   options: ServiceOptions.fromPartial({ maxConcurrent: 1 }),
 };
+/** For whom each call is counted: account, key and namespace of a refused caller. */
+const counted: string[] = [];
 const { gateway, close } = await deploy(temporaryFolder(t), {
   refusals: { record: (one) => recorded.push(one) },
   external: [external],
+  usage: {
+    record: (_endpoint, namespace, _requested, status, _seconds, caller, refused) =>
+      counted.push([status, caller?.account ?? refused?.account, refused?.key, namespace].join(" ")),
+  },
 });
 t.teardown(close);
 const { port } = gateway.address;
@@ -114,6 +120,22 @@ t.test("each reason", async (t) => {
 
   t.match(await refusedCall(bob, "/v1/auth/Accounts/List"), { reason: "DECLARATION", account: "bob" });
   t.match(await refusedCall(undefined, "/auth/Accounts/List"), { reason: "NO_TOKEN" });
+});
+
+t.test("a refused call counts for its account and key, and an unknown token for no account", async (t) => {
+  const countedAs = async (token?: string, path = "/v1/helloworld/Helloworld/Call") => {
+    counted.length = 0;
+    await post(path, { name: "Ada" }, token, { "Platform-Namespace": "other" });
+    return counted.join();
+  };
+  t.equal(await countedAs(bob), "401 bob  default", "no rule grants it");
+  await rule("staff", "staff", "GRANTED");
+  t.equal(await countedAs(deploying.secret), `403 bob ${deploying.key.prefix} default`);
+  t.equal(await countedAs(revoked.secret), `401 bob ${revoked.key.prefix} default`);
+  t.equal(await countedAs(revoked.secret, "/helloworld/call"), `401 bob ${revoked.key.prefix} default`);
+  t.equal(await countedAs(createToken("key")), "401   ");
+  t.equal(await countedAs(), "401   ");
+  t.equal(await countedAs(bob, "/helloworld/call"), "401   ", "a token of another namespace is none of this one");
 });
 
 t.test("a refusal by a service", async (t) => {

@@ -96,6 +96,14 @@ t.test("responses", async (t) => {
 
     await page.getByRole("button", { name: "Remove", exact: true }).click();
     t.equal(await stamp.inputValue(), "");
+    await page.evaluate(`{
+      const data = new DataTransfer();
+      data.setData("text", "A".repeat(10 * 1024 * 1024));
+      const paste = new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true });
+      document.querySelector('[data-path="stamp"] input').dispatchEvent(paste);
+    }`);
+    await page.getByText("What was pasted has 10.0 MB. A field in this form may have 3.0 MB.").waitFor();
+    t.equal(await stamp.inputValue(), "");
     // A screenshot is pasted as a file, and one of the desktop is dropped.
     for (const event of ["paste", "drop"]) {
       await page.evaluate(`{
@@ -110,6 +118,19 @@ t.test("responses", async (t) => {
       await stamp.fill("");
     }
     checkClean(t, watched);
+  });
+
+  t.test("a request of 10 MB is refused in words, and can be corrected", async (t) => {
+    const { page } = await visit(t, setting, "/explore/shop/Shop.Print");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    const editor = page.getByRole("textbox", { name: "Request as JSON" });
+    await editor.fill(JSON.stringify({ customer: "x".repeat(10 * 1024 * 1024) }));
+    await page.getByRole("button", { name: "Send" }).click();
+    await region(page).getByText("413").first().waitFor();
+    await editor.fill('{ "customer": "Ada" }');
+    await page.getByRole("button", { name: "Send" }).click();
+    await region(page).getByText("413").first().waitFor({ state: "detached" });
+    t.match(shop.received.at(-1), { customer: "Ada" });
   });
 
   t.test("an SVG of a service runs nothing and loads nothing", async (t) => {

@@ -57,7 +57,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     const scopes = (scopes: string[]) => change("Accounts/SetScopes", { name: "eve", scopes });
     await change("Accounts/Create", { name: "eve", password: ADMIN_PASSWORD, scopes: ["billing"] });
     const { page, dialog } = await enter(t, "Accounts");
-    await page.getByRole("button", { name: "Set the scopes of eve" }).click();
+    await chooseFor(page, "eve", "Set scopes");
     await scopes(["support"]);
     await dialog.getByRole("textbox", { name: "Scopes" }).fill("billing, greeters");
     await dialog.getByRole("button", { name: "Set scopes" }).click();
@@ -65,10 +65,40 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await page.keyboard.press("Escape");
     await dialog.getByRole("alert").getByRole("button", { name: "Close" }).click();
     await page.getByRole("row").filter({ hasText: "eve" }).getByText("support").waitFor();
-    await page.getByRole("button", { name: "Set the scopes of eve" }).click();
+    await chooseFor(page, "eve", "Set scopes");
     t.equal(await dialog.getByRole("textbox", { name: "Scopes" }).inputValue(), "support");
     await dialog.getByRole("button", { name: "Set scopes" }).click();
     await dialog.waitFor({ state: "detached" });
+  });
+
+  t.test("says so when an account or a key is gone by the time of the action", async (t) => {
+    await change("Accounts/Create", { name: "gone", password: ADMIN_PASSWORD, scopes: [] });
+    const key = await post("/v1/auth/Keys/Create", { name: "gone key", account: "gone" }, accessToken);
+    const { prefix } = ((await key.json()) as { key: { prefix: string } }).key;
+    const { page, dialog } = await enter(t, "Accounts");
+    await page.getByRole("rowheader", { name: "gone" }).waitFor();
+    await change("Accounts/Delete", { name: "gone" });
+    for (const [item, action, typed] of [
+      ["Set password", "Set password", ADMIN_PASSWORD],
+      ["Delete", "Delete account", "gone"],
+      ["Set scopes", "Set scopes", "billing"],
+    ] as const) {
+      await chooseFor(page, "gone", item);
+      await dialog.locator("input").first().fill(typed);
+      await dialog.getByRole("button", { name: action }).click();
+      await dialog.getByRole("alert").getByText("no account with the name gone").waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.getByRole("alert").getByRole("button", { name: "Close" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    await page.getByRole("rowheader", { name: "gone" }).waitFor({ state: "detached" });
+    for (const [path, heading] of [
+      [`/console/keys/${prefix}`, "There is no such key"],
+      ["/console/accounts/gone", "There is no such account"],
+    ] as const) {
+      await page.evaluate(`history.pushState(null, "", "${path}"); dispatchEvent(new PopStateEvent("popstate"))`);
+      await page.getByRole("heading", { name: heading }).waitFor();
+    }
   });
 
   t.test("checks a priority while it is typed", async (t) => {
@@ -169,7 +199,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
   t.test("a key's name is confirmed as the page shows it", async (t) => {
     await change("Keys/Create", { name: "my  backup", lifetime: "864000s" });
     const { page, dialog } = await enter(t, "API keys");
-    await page.getByRole("button", { name: /^Revoke my\s+backup/ }).click();
+    await chooseFor(page, /my\s+backup/, "Revoke");
     await dialog.getByRole("textbox").fill(await dialog.locator("label code").innerText());
     await dialog.getByRole("button", { name: "Revoke key" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -293,24 +323,24 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await change("Keys/Create", { name: LONG.key, lifetime: "864000s" });
     await change("Namespaces/Create", { name: LONG.namespace });
     const { page, dialog, go } = await enter(t, "Overview");
-    const dialogs: readonly [page: string, button: string | RegExp][] = [
-      ["API keys", `Rotate ${LONG.key}`],
-      ["API keys", `Revoke ${LONG.key}`],
-      ["Rules", LONG.rule],
+    const dialogs: readonly [page: string, button: string, row?: string][] = [
+      ["API keys", "Rotate", LONG.key],
+      ["API keys", "Revoke", LONG.key],
+      ["Rules", "Delete", LONG.rule],
       ["Rules", "New rule"],
-      ["Accounts", `Set the scopes of ${LONG.account}`],
-      ["Accounts", `Set the password of ${LONG.account}`],
-      ["Accounts", `Delete ${LONG.account}`],
-      ["Namespaces", `Delete ${LONG.namespace}`],
+      ["Accounts", "Set scopes", LONG.account],
+      ["Accounts", "Set password", LONG.account],
+      ["Accounts", "Delete", LONG.account],
+      ["Namespaces", "Delete", LONG.namespace],
     ];
     for (const width of [360, 1280]) {
       await page.setViewportSize({ width, height: 500 });
-      for (const [title, button] of dialogs) {
-        await t.test(`${width} px: ${button}`.slice(0, 40), async (t) => {
+      for (const [title, button, row] of dialogs) {
+        await t.test(`${width} px, ${title}: ${button}`, async (t) => {
           await go(title);
           t.ok((await overflow(page)) <= 0, "the page is no wider than the window");
           if (title === "Rules") t.equal(await lines(page.getByRole("cell", { name: "-2147483648" })), 1);
-          if (button === LONG.rule) await chooseFor(page, button, "Delete");
+          if (row !== undefined) await chooseFor(page, row, button);
           else await page.getByRole("button", { name: button }).click();
           await dialog.waitFor();
           await page.getByText("Finding out").waitFor({ state: "hidden" });

@@ -143,7 +143,7 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
 
   await t.test("revoke the key", async (t) => {
     await go("API keys");
-    await page.getByRole("button", { name: "Revoke my laptop" }).click();
+    await chooseFor(page, "my laptop", "Revoke");
     await dialog.getByRole("textbox").fill("my laptop");
     await dialog.getByRole("button", { name: "Revoke key" }).click();
     await page.getByRole("heading", { name: "No keys yet" }).waitFor();

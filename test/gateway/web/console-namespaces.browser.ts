@@ -1,7 +1,7 @@
 // A namespace for a team: created, used by its own administrator, and deleted.
 import t from "tap";
 import { checkClean, screenshot, signOut } from "./browser.js";
-import { visitConsole } from "./console-browser.js";
+import { chooseFor, visitConsole } from "./console-browser.js";
 
 t.test("namespaces", { timeout: 60_000 }, async (t) => {
   const { page, watched, post, signIn, go } = await visitConsole(t, "/console/namespaces");
@@ -45,7 +45,7 @@ t.test("namespaces", { timeout: 60_000 }, async (t) => {
     await signOut(page);
     await signIn();
     await go("Namespaces");
-    await page.getByRole("button", { name: "Delete team-a" }).click();
+    await chooseFor(page, "team-a", "Delete");
     await dialog.getByRole("textbox").fill("team-a");
     await dialog.getByRole("button", { name: "Delete namespace" }).click();
     await page.getByRole("rowheader", { name: "team-a" }).waitFor({ state: "detached" });

@@ -50,20 +50,20 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
   }
 
   await t.test("dialogs", async (t) => {
-    const dialogs: readonly [page: string, button: string | RegExp, name: string][] = [
+    const dialogs: readonly [page: string, button: string, name: string, row?: string | RegExp][] = [
       ["Overview", "Change password", "password"],
       ["API keys", "New key", "new-key"],
-      ["API keys", /^Rotate/, "rotate"],
-      ["API keys", /^Revoke/, "revoke"],
+      ["API keys", "Rotate", "rotate", /.*/],
+      ["API keys", "Revoke", "revoke", /.*/],
       ["Rules", "New rule", "new-rule"],
-      ["Rules", "default", "delete-rule"],
+      ["Rules", "Delete", "delete-rule", "default"],
       ["Accounts", "New account", "new-account"],
-      ["Accounts", "Set the scopes of admin", "scopes"],
-      ["Namespaces", "Delete team", "delete-namespace"],
+      ["Accounts", "Set scopes", "scopes", "admin"],
+      ["Namespaces", "Delete", "delete-namespace", "team"],
     ];
-    for (const [title, button, name] of dialogs) {
+    for (const [title, button, name, row] of dialogs) {
       await go(title);
-      if (button === "default") await chooseFor(page, button, "Delete");
+      if (row !== undefined) await chooseFor(page, row, button);
       else await page.getByRole("button", { name: button }).click();
       const dialog = page.getByRole("dialog");
       await dialog.waitFor();
@@ -79,10 +79,34 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     }
   });
 
+  await t.test("what destroys something lies in a menu, which the keyboard opens and leaves", async (t) => {
+    for (const [title, items] of [
+      ["API keys", ["Rotate", "Revoke"]],
+      ["Accounts", ["Set scopes", "Set password", "Delete"]],
+    ] as const) {
+      await go(title);
+      const button = page
+        .getByRole("table")
+        .getByRole("button", { name: /^Actions for/ })
+        .first();
+      await button.focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("menuitem", { name: items[0] }).and(page.locator(":focus")).waitFor();
+      t.same(await page.getByRole("menuitem").allInnerTexts(), items);
+      t.same(await seriousFaults(page), [], `the menu of ${title}`);
+      await page.keyboard.press("ArrowUp");
+      t.equal(await page.evaluate("document.activeElement.textContent"), items.at(-1));
+      await page.keyboard.press("Escape");
+      t.equal(await page.getByRole("menuitem").count(), 0);
+      t.ok(await button.evaluate((it) => it === it.ownerDocument.activeElement), "the focus is back");
+      t.equal(await page.locator("main .button.danger").count(), 0, "danger is filled in dialogs only");
+    }
+  });
+
   await t.test("a key's name that looks like markup is text", async (t) => {
     await go("API keys");
     await page.getByRole("rowheader", { name: HOSTILE }).waitFor();
-    await page.getByRole("button", { name: "Revoke" }).click();
+    await chooseFor(page, /.*/, "Revoke");
     t.match(await page.getByRole("dialog").innerText(), HOSTILE);
     t.equal(await page.locator("main img, dialog img").count(), 0);
     await page.keyboard.press("Escape");
@@ -119,8 +143,7 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
       await go("Overview");
       await go(title);
       await page.getByRole("rowheader", { name: HOSTILE }).waitFor();
-      if (title === "Rules") await chooseFor(page, HOSTILE, "Delete");
-      else await page.getByRole("button", { name: `Delete ${HOSTILE}` }).click();
+      await chooseFor(page, HOSTILE, "Delete");
       t.match(await page.getByRole("dialog").innerText(), HOSTILE);
       t.equal(await page.locator("main img, dialog img").count(), 0);
       await page.keyboard.press("Escape");

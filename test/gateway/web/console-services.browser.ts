@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
 import { checkClean, screenshot } from "./browser.js";
-import { visitConsole } from "./console-browser.js";
+import { chooseFor, visitConsole } from "./console-browser.js";
 
 const descriptors = join(t.testdir({}), "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
@@ -20,6 +20,14 @@ t.test("services", { timeout: 60_000 }, async (t) => {
   await signIn();
   // A service of the configuration file, which only its author may change.
   await page.getByRole("row", { name: "shop" }).getByText("portico.json").waitFor();
+
+  const search = page.getByRole("combobox", { name: "Search" });
+  await t.test("the search has been read before anything is added", async () => {
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option", { name: /^shop/ }).first().waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+  });
 
   await t.test("an address is looked up before the service is added", async (t) => {
     await page.getByRole("button", { name: "Add service" }).click();
@@ -40,8 +48,16 @@ t.test("services", { timeout: 60_000 }, async (t) => {
     await screenshot(page, "console-services");
   });
 
+  await t.test("the search finds the service that was just added", async () => {
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("greeter");
+    await page.getByRole("option", { name: /^greeter.*Service$/ }).waitFor();
+    await page.keyboard.press("Escape");
+    await search.waitFor({ state: "detached" });
+  });
+
   await t.test("its options are changed, and seen in the table", async () => {
-    await page.getByRole("button", { name: "Change greeter" }).click();
+    await chooseFor(page, "greeter", "Change");
     await dialog.locator("summary").click();
     await dialog.getByLabel("Names of fields").selectOption("PROTO");
     await dialog.getByRole("button", { name: "Look it up" }).click();
@@ -50,7 +66,7 @@ t.test("services", { timeout: 60_000 }, async (t) => {
   });
 
   await t.test("a removed service is not found any more", async (t) => {
-    await page.getByRole("button", { name: "Remove greeter" }).click();
+    await chooseFor(page, "greeter", "Remove");
     await dialog.getByRole("textbox").fill("greeter");
     await dialog.getByRole("button", { name: "Remove service" }).click();
     await page.getByRole("rowheader", { name: "greeter" }).waitFor({ state: "detached" });

@@ -2,7 +2,7 @@
 // see.
 import t from "tap";
 import { ADMIN_PASSWORD, checkClean, screenshot, signOut } from "./browser.js";
-import { visitConsole } from "./console-browser.js";
+import { chooseFor, visitConsole } from "./console-browser.js";
 
 t.test("the session", { timeout: 120_000 }, async (t) => {
   const { page, watched, post, signIn, go } = await visitConsole(t, "/console/keys");
@@ -73,14 +73,14 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await dialog.getByRole("textbox", { name: "Name" }).fill("bob");
     await dialog.getByLabel("Password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Create account" }).click();
-    await page.getByRole("button", { name: "Set the scopes of bob" }).click();
+    await chooseFor(page, "bob", "Set scopes");
     await dialog.getByRole("textbox", { name: "Scopes" }).fill("greeters, billing");
     await dialog.getByRole("button", { name: "Set scopes" }).click();
     await t.resolves(page.getByRole("row").filter({ hasText: "bob" }).getByText("billing").waitFor());
   });
 
   await t.test("a session that was ended elsewhere asks to sign in again, and says why", async (t) => {
-    await page.getByRole("button", { name: "Set the password of admin" }).click();
+    await chooseFor(page, "admin", "Set password");
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("New password").fill(ADMIN_PASSWORD);
     await dialog.getByRole("button", { name: "Set password" }).click();
@@ -112,7 +112,7 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     t.equal((await post("/v1/helloworld/Call", { name: "Bob" }, key)).status, 200);
     t.equal((await post("/v1/helloworld/Stream", { name: "Bob" }, key)).status, 403, "as limited");
 
-    await page.getByRole("button", { name: "Rotate mine" }).click();
+    await chooseFor(page, "mine", "Rotate");
     await dialog.getByRole("button", { name: "Rotate key" }).click();
     const next = (await dialog.locator(".secret code").textContent()) ?? "";
     await dialog.getByRole("button", { name: "I have copied the key" }).click();

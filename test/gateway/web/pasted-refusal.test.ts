@@ -34,4 +34,5 @@ t.test("anything else gets a sentence", async (t) => {
   t.match(readPasted("why does it not work?"), { problem: /no request ID, no API key and no answer/ });
   t.match(readPasted(JSON.stringify({ Code: 404, Detail: "No endpoint" })), { problem: /X-Request-Id/ });
   t.match(readPasted(withoutWholeTokens(createToken("access"))), { problem: /not an API key/ });
+  t.match(readPasted("x-request-id: ".repeat(1024 * 1024)), { problem: /too long for an answer/ });
 });

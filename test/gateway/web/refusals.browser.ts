@@ -49,6 +49,25 @@ t.test("refusals", { timeout: 120_000 }, async (t) => {
     t.same(await seriousFaults(page), []);
   });
 
+  await t.test("what is no request ID, key or answer gets a sentence, and asks nothing", async (t) => {
+    let asked = 0;
+    await page.route("**/v1/auth/Refusals/Find", (route) => {
+      asked++;
+      return route.continue();
+    });
+    const CASES = [
+      ["why does it not work?", /This is no request ID, no API key and no answer/],
+      ["n".repeat(256), /This is no request ID, no API key and no answer/],
+      ["<html>502 Bad Gateway</html>".repeat(10_000), /This is too long for an answer about a refused call/],
+    ] as const;
+    for (const [text, words] of CASES) {
+      await paste(text);
+      await why.getByText(words).waitFor();
+    }
+    t.equal(asked, 0);
+    await page.unroute("**/v1/auth/Refusals/Find");
+  });
+
   await t.test("a whole key is cut before it is sent", async (t) => {
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.postData() ?? ""));

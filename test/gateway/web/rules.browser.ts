@@ -115,7 +115,8 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
     const times = await page.evaluate<number[]>(`(async () => {
       const input = document.querySelector("input[type=search]");
       const times = [];
-      for (const text of ["rule-77", "rule-7", "s42", "rule-123", "staff"]) {
+      const texts = ["rule-77", "rule-7", "s42", "rule-123", "staff"];
+      for (const text of [...texts, ...texts, ...texts]) {
         const changed = new Promise((resolve) => {
           const observer = new MutationObserver(() => { observer.disconnect(); resolve(); });
           observer.observe(document.querySelector("main"), { childList: true, subtree: true, characterData: true });
@@ -129,8 +130,9 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
       }
       return times;
     })()`);
-    t.comment(`filtered in ${times.map((time) => time.toFixed(1)).join(", ")} ms`);
-    t.ok(Math.min(...times) < 50, `${times}`);
+    const median = times.toSorted((one, other) => one - other)[7]!;
+    t.comment(`filtered in ${times.map((time) => time.toFixed(1)).join(", ")} ms; median ${median.toFixed(1)}`);
+    t.ok(median < 50, `${times}`);
     await page.getByText("5000 of 10000 rules").waitFor();
     await page.getByLabel("Find rules").fill("");
     await page.getByLabel("Access").selectOption("Switched off");

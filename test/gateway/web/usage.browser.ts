@@ -15,6 +15,12 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
   for (const name of ["Ada", "Grace", "Linus"]) await post("/v1/helloworld/Call", { name }, String(key.secret));
   await post("/v1/helloworld/Call", { nam: "Ada" }, String(key.secret));
   await post("/v1/helloworld/Call", { name: "Ada" });
+  const limited = { name: "limited", lifetime: "8640000s", resources: ["service:shop:*"] };
+  const narrow = (await post("/v1/auth/Keys/Create", limited, token)).body as unknown as {
+    secret: string;
+    key: { prefix: string };
+  };
+  t.equal((await post("/v1/helloworld/Call", { name: "Ada" }, narrow.secret)).status, 403);
   await signIn();
 
   await t.test("the overview names keys that end soon, and nothing else on a new installation", async (t) => {
@@ -41,6 +47,12 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     await ofKey.waitFor();
     t.match((await ofKey.innerText()).split(/\s+/).slice(0, 6).join(" "), `${prefix} of admin 4 3 1`);
     t.equal(await ofKey.getByRole("link", { name: "Key" }).getAttribute("href"), `/console/keys/${prefix}`);
+    const ofLimited = page.getByRole("row").filter({ hasText: narrow.key.prefix });
+    t.match(
+      (await ofLimited.innerText()).split(/\s+/).slice(0, 8).join(" "),
+      `${narrow.key.prefix} of admin 1 0 0 0 1`,
+    );
+    await ofLimited.getByRole("link", { name: "Refusals" }).waitFor();
     await ofKey.getByRole("link", { name: "Chart" }).click();
     await page.getByText(`Key ${prefix}`).waitFor();
     await page.getByRole("group", { name: /^4 calls by status/ }).waitFor();
@@ -105,7 +117,13 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
 
   await t.test("the overview names a service that cannot be reached any more", async () => {
     setting.shop.close();
+    const problem = { name: "The authority at 10.0.0.7:8081", text: "does not respond. Start it" };
+    await page.route("**/console/attention.json", (route) => route.fulfill({ json: { problems: [problem] } }));
     await go("Overview");
+    await page
+      .getByRole("listitem")
+      .filter({ hasText: `${problem.name} ${problem.text}` })
+      .waitFor();
     const line = page.getByRole("listitem").filter({ hasText: "has no instance that can be reached" });
     await line.getByRole("link", { name: "shop" }).waitFor();
     await screenshot(page, "overview-attention");
