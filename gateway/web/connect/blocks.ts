@@ -40,11 +40,11 @@ export interface Client {
 const TOKEN = "$PORTICO_TOKEN";
 
 export const CLIENTS: readonly Client[] = [
-  { id: "curl", title: "HTTP", blocks: (target) => [tokenBlock(target), curlBlock(target)].flat() },
+  { id: "curl", title: "HTTP", blocks: curlBlocks },
   { id: "node", title: "TypeScript", blocks: (target) => program(target, "node", "ts") },
   { id: "python", title: "Python", blocks: (target) => program(target, "python", "python") },
   { id: "go", title: "Go", blocks: (target) => program(target, "go", "go") },
-  { id: "grpc", title: "gRPC", blocks: (target) => [tokenBlock(target), grpcBlocks(target)].flat() },
+  { id: "grpc", title: "gRPC", blocks: grpcBlocks },
   { id: "agents", title: "Agents", blocks: agentBlocks },
 ];
 
@@ -55,10 +55,17 @@ function needsToken({ open, key }: Target): boolean {
 /** Sets the variable that the code below reads. */
 function tokenBlock(target: Target): Block[] {
   if (!needsToken(target)) return [];
-  const value = target.key ?? "$(portico user token)";
-  const title =
-    target.key === undefined ? "First, your own token, in the same terminal" : "First, the key, in the same terminal";
-  return [{ title, comment: "#", code: `export PORTICO_TOKEN=${value}` }];
+  const [title, value] =
+    target.key === undefined
+      ? ["First, the token of `portico login`", "$(portico user token)"]
+      : ["First, the key", target.key];
+  return [{ title: `${title}, in the same terminal`, comment: "#", code: `export PORTICO_TOKEN=${value}` }];
+}
+
+/** One command; it has the key, if there is one. */
+function command(target: Target, title: string, code: string): Block[] {
+  if (target.key !== undefined) return [{ title, comment: "#", code: code.replaceAll(TOKEN, target.key) }];
+  return [...tokenBlock(target), { title, comment: "#", code }];
 }
 
 function snippet(target: Target, id: "curl" | "node" | "python" | "go"): string {
@@ -67,12 +74,12 @@ function snippet(target: Target, id: "curl" | "node" | "python" | "go"): string 
   return made.find((one) => one.id === id)?.code ?? "";
 }
 
-function curlBlock(target: Target): Block[] {
-  return [{ title: "Then, the call", comment: "#", code: snippet(target, "curl") }];
+function curlBlocks(target: Target): Block[] {
+  return command(target, "A call, with curl", snippet(target, "curl"));
 }
 
 const FILES = {
-  node: { file: "call.ts", run: "npx tsx call.ts", comment: "//" },
+  node: { file: "call.mts", run: "npx tsx call.mts", comment: "//" },
   python: { file: "call.py", run: "python3 call.py", comment: "#" },
   go: { file: "main.go", run: "go run main.go", comment: "//" },
 } as const;
@@ -94,15 +101,15 @@ function program(target: Target, id: keyof typeof FILES, lang: string): Block[] 
 
 function grpcBlocks(target: Target): Block[] {
   const { origin, call } = target;
-  const { host, protocol, hostname, port } = new URL(origin);
-  const address = port === "" ? `${hostname}:${protocol === "https:" ? 443 : 80}` : host;
+  const { protocol, hostname, port } = new URL(origin);
+  const address = `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
   const header = needsToken(target) ? ` -H "authorization: Bearer ${TOKEN}"` : "";
   const grpcurl = `grpcurl${protocol === "https:" ? "" : " -plaintext"}${header}`;
-  const list: Block = { title: "All gRPC services, by reflection", comment: "#", code: `${grpcurl} ${address} list` };
-  if (call.grpcPath === undefined) return [list];
+  const list = `${grpcurl} ${address} list`;
+  if (call.grpcPath === undefined) return command(target, "Its gRPC services, by reflection", list);
   const data = JSON.stringify(call.body).replaceAll("'", "'\\''");
   const code = `${grpcurl} \\\n  -d '${data}' ${address} ${call.grpcPath.slice(1)}`;
-  return [{ title: "A call, with grpcurl", comment: "#", code }, list];
+  return command(target, "A call, with grpcurl; it finds the contract by reflection", code);
 }
 
 function agentBlocks(target: Target): Block[] {
@@ -111,11 +118,13 @@ function agentBlocks(target: Target): Block[] {
   const withToken = needsToken(target);
   const headers = (token: string) => (withToken ? { headers: { Authorization: `Bearer ${key ?? token}` } } : {});
   const ask = { type: "promptString", id: "portico", description: "Portico API key", password: true };
+  // VS Code asks for the input, and Cursor reads the variable, where these texts stand.
+  const [input, variable] = ["$" + "{input:portico}", "$" + "{env:PORTICO_TOKEN}"];
   const vsCode = {
     ...(withToken && key === undefined && { inputs: [ask] }),
-    servers: { portico: { type: "http", url, ...headers("${input:portico}") } },
+    servers: { portico: { type: "http", url, ...headers(input) } },
   };
-  const cursor = { mcpServers: { portico: { url, ...headers("${env:PORTICO_TOKEN}") } } };
+  const cursor = { mcpServers: { portico: { url, ...headers(variable) } } };
   const header = withToken ? ` \\\n  --header "Authorization: Bearer ${key ?? TOKEN}"` : "";
   const json = (value: unknown) => JSON.stringify(value, null, 2);
   return [
