@@ -107,8 +107,8 @@ function NoLiveCall() {
   return (
     <section class="card stack">
       <p>
-        The service <code>helloworld</code> does not run here, so there is no call to try on this page. The catalogue
-        has a form for each endpoint.
+        There is no call to try here: <code>helloworld</code> does not run, or you may call it only after signing in.
+        The catalogue has a form for each endpoint.
       </p>
     </section>
   );

@@ -12,14 +12,14 @@ import { StepList } from "./step-list.js";
 import { type Installation, isDone, readInstallation, remember } from "./steps.js";
 
 /** How often the steps are read again while the page is in sight, in milliseconds. */
-const POLL_MS = 4_000;
+const POLL_MS = 3_000;
 
 const CATALOGUE = "/explore";
 
 export default function FirstPage() {
   useTitle("Welcome");
   const session = useSession();
-  const { value, error, reload } = useLoad((signal) => readInstallation(session, signal), [session]);
+  const { value, error, busy, reload } = useLoad((signal) => readInstallation(session, signal), [session]);
   const shown = useRef(false);
   useEffect(() => {
     if (value === undefined) return;
@@ -28,13 +28,16 @@ export default function FirstPage() {
     if (!shown.current) replaceAddress(CATALOGUE);
     else if (session !== undefined && isAdmin(session)) remember("begun");
   }, [value]);
-  usePolling(reload, value === undefined || isDone(value.steps));
+  usePolling(reload, busy || value === undefined || isDone(value.steps));
   if (value === undefined && error) return <ErrorNotice error={error} onRetry={reload} />;
   if (value === undefined || !(value.isNew || shown.current)) return <Progress label="Loading" />;
   return <Welcome installation={value} session={session} onCalled={reload} />;
 }
 
-/** Reads the steps again while the page is in sight, so that they tick themselves. */
+/**
+ * Reads the steps again while the page is in sight, so that they tick themselves. While they are
+ * being read it is idle, because a new attempt ends the one before.
+ */
 function usePolling(reload: () => void, isIdle: boolean): void {
   useEffect(() => {
     if (isIdle) return;
