@@ -81,7 +81,7 @@ function ThemeButton() {
   return (
     <button
       type="button"
-      class="button quiet icon"
+      class="button quiet icon theme-button"
       aria-label={dark ? "Switch to light colours" : "Switch to dark colours"}
       onClick={toggleTheme}
     >
