@@ -30,7 +30,7 @@ export interface Block {
   readonly code: string;
 }
 
-export interface Client {
+interface Client {
   readonly id: string;
   readonly title: string;
   readonly blocks: (target: Target) => readonly Block[];

@@ -1,13 +1,14 @@
 /**
- * The four steps of a new installation: call it, add a service, close the door, give out a key.
- * Which of them are done is read from what the installation has, with the visitor's own rights. A
- * visitor without an account learns only what its calls would show anyway. So that a stranger to an
- * installation in use sees the catalogue instead, the first page needs an open door, an
- * administrator, or a browser that has begun.
+ * The four steps of a new installation: call it, add a service, refuse callers without a token, give
+ * out a key. Which of them are done is read from what the installation has, with the visitor's own
+ * rights. A visitor without an account learns only what its calls would show anyway. A stranger to
+ * an installation in use sees the catalogue: the first page is for administrators, for everyone
+ * where helloworld may be called without a token, and for a browser that has begun.
  */
 import { list } from "../console/authority.js";
 import { listRegistered } from "../session/api.js";
 import { isAdmin, type Session } from "../session/session.js";
+import { BUILT_IN } from "./built-in.js";
 
 /** Undefined: only an administrator may know. */
 export interface Steps {
@@ -18,12 +19,7 @@ export interface Steps {
 }
 
 /** What this browser remembers of the first page at this address. */
-export type Memory = "called" | "begun" | "dismissed";
-
-/** The services that come with Portico. Any other one was added. */
-export const BUILT_IN: ReadonlySet<string> = new Set([
-  ...["auth", "cache", "db", "event", "helloworld", "id", "lists", "notes", "otp", "qr", "registry", "url", "wallet"],
-]);
+type Memory = "called" | "begun" | "dismissed";
 
 const LIVE = "service:helloworld:Helloworld.Call";
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
@@ -99,15 +95,6 @@ export function remember(what: Memory): void {
   if (recalls(what)) return;
   try {
     localStorage.setItem(KEY, [...remembered(), what].join(" ").trim());
-  } catch {
-    // As above.
-  }
-}
-
-/** Makes `/` show the first page again in this browser. */
-export function forgetDismissal(): void {
-  try {
-    localStorage.setItem(KEY, "begun");
   } catch {
     // As above.
   }

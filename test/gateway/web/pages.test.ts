@@ -3,6 +3,9 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
+import { BUILT_IN_SERVICES } from "../../../cli/roles/built-in-services.js";
+import { BUILT_IN } from "../../../gateway/web/first/built-in.js";
+import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
@@ -218,3 +221,7 @@ async function checkSize(t: Test, { path: part, maxKb, reads }: (typeof FIRST_VI
   t.comment(`${part}: ${size} bytes gzipped in ${loaded.size + 1} files`);
   t.ok(size <= maxKb * 1_024, `${part}: ${(size / 1_024).toFixed(1)} kB of ${maxKb} kB`);
 }
+
+t.test("the first page knows which services come with Portico", async (t) => {
+  t.same([...BUILT_IN].sort(), [...SELF_GOVERNED, ...Object.keys(BUILT_IN_SERVICES)].sort());
+});
