@@ -30,7 +30,7 @@ export function banner({ title, running, config, hasStore, env }: BannerOptions)
   const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
   const commands = running.http && hasStore ? commandsToTry(httpUrl(config, running.http), config) : [];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
-  const lines = [...table, ...firstPassword(running), ...tries];
+  const lines = [...table, ...firstPassword(running), ...firstPage(running, config), ...tries];
   return [
     "",
     `  Portico ${packageJson.version} · ${title}`,
@@ -58,6 +58,11 @@ function firstPassword({ firstStart }: Running): string[] {
     "",
     `      ${firstStart.password}`,
   ];
+}
+
+/** Where a new installation begins. */
+function firstPage({ firstStart, http }: Running, config: Config): string[] {
+  return firstStart && http ? ["", `  Begin at ${httpUrl(config, http)} in a browser: four steps.`] : [];
 }
 
 function rowsOf(

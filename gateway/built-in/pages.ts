@@ -73,13 +73,13 @@ export interface PagesOptions {
 }
 
 export class Pages implements BuiltInRoutes {
-  readonly roots: BuiltInRoutes["roots"] = ["/", "/favicon.ico", "/explore", "/console"];
+  readonly roots: BuiltInRoutes["roots"] = ["/", "/favicon.ico", "/explore", "/connect", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
   /** Browsers ask for it where a document names no icon, such as one of /openapi. */
   readonly #icon: File | undefined;
-  /** For `explore` and for `console`, a header that makes the browser fetch the files at once. */
+  /** For each part, such as `explore`, a header that makes the browser fetch its files at once. */
   readonly #preload: ReadonlyMap<string, readonly string[]>;
 
   /** @throws {Error} when the folder lacks a file that the build puts there */
@@ -93,12 +93,12 @@ export class Pages implements BuiltInRoutes {
   }
 
   reply(path: string, { rawHeaders }: GatewayRequestHead): BareResponse | undefined {
-    if (path === "/") return { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
+    if (path === "/") return this.#rootReply(rawHeaders);
     if (path === "/favicon.ico") return this.#icon && fileReply(this.#icon, rawHeaders, FOR_A_DAY);
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);
     if (path.startsWith(ASSETS)) return undefined;
-    const part = /^\/(explore|console)(?=\/|$)/.exec(path)?.[1];
+    const part = /^\/(explore|connect|console)(?=\/|$)/.exec(path)?.[1];
     return part === undefined ? undefined : this.#documentReply(part, rawHeaders);
   }
 
@@ -108,6 +108,14 @@ export class Pages implements BuiltInRoutes {
       ...fileReply(this.#document, rawHeaders, [...DOCUMENT_HEADERS, "Cache-Control", "no-store"]),
       status: 404,
     };
+  }
+
+  /** The first page for a browser that shows a page. Every other client gets the way to the catalogue. */
+  #rootReply(rawHeaders: readonly string[]): BareResponse {
+    const reply = isNavigation(rawHeaders)
+      ? this.#documentReply("first", rawHeaders)
+      : { status: 302, body: "", headers: ["Location", "/explore", ...DOCUMENT_HEADERS] };
+    return { ...reply, headers: [...(reply.headers ?? []), "Vary", "Accept, Sec-Fetch-Mode"] };
   }
 
   #documentReply(part: string, rawHeaders: readonly string[]): BareResponse {

@@ -138,6 +138,7 @@ export function operation(
     ),
     ...deprecation(endpoint),
     "x-resource": resource,
+    ...(versioned && !bound && { "x-grpc-path": endpoint.path }),
     ...(endpoint.destructive && { "x-destructive": true }),
     // What the contract promises about a second call with the same request.
     ...(level !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN && {

@@ -14,6 +14,7 @@ import { Status } from "./ui/status.js";
 
 const PARTS = [
   { path: "/explore", title: "Explore" },
+  { path: "/connect", title: "Connect" },
   { path: "/console", title: "Console" },
 ];
 
@@ -56,7 +57,7 @@ function Header() {
   const path = usePath();
   return (
     <header class="header">
-      <a class="brand" href="/explore" aria-label="Portico">
+      <a class="brand" href="/" aria-label="Portico">
         <Logo /> <span class="brand-name">Portico</span>
       </a>
       <nav aria-label="Main">
@@ -80,7 +81,7 @@ function ThemeButton() {
   return (
     <button
       type="button"
-      class="button quiet icon"
+      class="button quiet icon theme-button"
       aria-label={dark ? "Switch to light colours" : "Switch to dark colours"}
       onClick={toggleTheme}
     >

@@ -1,12 +1,13 @@
 /**
- * Portico's web pages. They have two parts: explore/ shows the services that the visitor may call,
- * and console/ manages keys, rules, accounts and namespaces.
+ * Portico's web pages. explore/ shows the services that the visitor may call. console/ manages
+ * keys, rules, accounts and namespaces. first/ is the page at `/` of a new installation, and
+ * connect/ has what to paste into each kind of client.
  *
  * main.tsx draws the layout and the part that the address names. A part is a folder with a
  * page.tsx, whose default export draws every page below its address. A part is loaded when it is
  * first needed.
  *
- *     explore/  console/      the two parts
+ *     explore/  console/  first/  connect/      the parts
  *     session/                the account that is signed in, and calls of Portico's own endpoints
  *     palette/                the search over every page (Ctrl+K), loaded when it is first opened
  *     ui/                     components of both parts; styles/ has their CSS
@@ -27,7 +28,9 @@ import { EmptyState, Progress } from "./ui/notice.js";
 type Page = ComponentType<PageProps>;
 
 const PARTS: Readonly<Record<string, () => Promise<{ readonly default: Page }>>> = {
+  "": () => import("./first/page.js"),
   explore: () => import("./explore/page.js"),
+  connect: () => import("./connect/page.js"),
   console: () => import("./console/page.js"),
 };
 

@@ -29,7 +29,7 @@ t.test("no service can have the name of a reserved root", async (t) => {
   t.same([...RESERVED_NAMES].sort(), names.sort());
   t.same(
     names,
-    ["console", "explore", "gateway", "livez", "mcp", "metrics", "openapi", "readyz", "v1"],
-    "those that have been reserved from the beginning",
+    ["connect", "console", "explore", "gateway", "livez", "mcp", "metrics", "openapi", "readyz", "v1"],
+    "a new one refuses services that have the name",
   );
 });

@@ -37,6 +37,7 @@ interface Body {
 interface Operation {
   readonly deprecated?: boolean;
   readonly "x-destructive"?: boolean;
+  readonly "x-grpc-path"?: string;
   readonly requestBody?: Referred<Body>;
   readonly responses?: Readonly<Record<string, Referred<Body>>>;
 }
@@ -64,6 +65,8 @@ export interface EndpointDocument {
   readonly deprecated: boolean;
   /** Whether a call removes or replaces something, so that the page asks first. */
   readonly destructive: boolean;
+  /** Such as `/helloworld.Helloworld/Call`; undefined if gRPC clients cannot call it. */
+  readonly grpcPath: string | undefined;
   readonly request: Message | undefined;
   readonly response: Message | undefined;
   /** Whether a POST takes any bytes (google.api.HttpBody). */
@@ -130,6 +133,7 @@ export function endpointDocument({ paths, components = {} }: OpenApi, path: stri
   return {
     deprecated: operation.deprecated === true,
     destructive: operation["x-destructive"] === true,
+    grpcPath: operation["x-grpc-path"],
     request: reader.body(socket?.sends ?? request?.schema),
     response: reader.body(socket?.receives ?? response?.schema),
     takesBytes: raw !== undefined,

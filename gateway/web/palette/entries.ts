@@ -80,10 +80,14 @@ async function readAll(who: Session | undefined): Promise<Everything> {
 
 async function pages(who: Session | undefined): Promise<Entry[]> {
   const ofConsole = who === undefined ? [CONSOLE] : (await import("../console/page.js")).pagesFor(who);
-  const known = [{ path: "/explore", title: "Explore" }, ...ofConsole];
+  const known = [...OPEN_PAGES, ...ofConsole];
   return known.map(({ path, title }) => ({ kind: "Page", title, detail: path, to: path }));
 }
 
+const OPEN_PAGES = [
+  { path: "/explore", title: "Explore" },
+  { path: "/connect", title: "Connect" },
+];
 const CONSOLE = { path: "/console", title: "Console" };
 
 function actions(who: Session | undefined): Entry[] {

@@ -158,7 +158,7 @@ export function useStay(stay: boolean, onTried: () => void): void {
   }, [stay]);
 }
 
-const PAGES = /^\/(?:explore|console)(?:\/|$)/;
+const PAGES = /^\/(?:$|(?:explore|connect|console)(?:\/|$))/;
 
 function ownLink(event: MouseEvent): URL | undefined {
   if (event.defaultPrevented || event.button !== 0) return undefined;

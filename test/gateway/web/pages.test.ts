@@ -3,6 +3,9 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
+import { BUILT_IN_SERVICES } from "../../../cli/roles/built-in-services.js";
+import { BUILT_IN } from "../../../gateway/web/first/built-in.js";
+import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
 
@@ -23,12 +26,18 @@ const document = (await get("/explore")).body.toString();
 /** The files that the document names. */
 const files = [...document.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
 
+const BROWSER = {
+  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+  "sec-fetch-mode": "navigate",
+};
+
 t.test("every address of a page has the same document", async (t) => {
   for (const path of [
     "/explore",
     "/explore/",
     "/explore/helloworld",
     "/explore/a/b",
+    "/connect",
     "/console",
     "/console/keys?x=1",
   ]) {
@@ -38,17 +47,15 @@ t.test("every address of a page has the same document", async (t) => {
     t.equal(body.toString(), document);
   }
   const root = await get("/");
-  t.match([root.status, root.headers.location], [302, "/explore"], "the front door leads to it");
+  t.match([root.status, root.headers.location], [302, "/explore"], "the root leads every program to it");
+  const first = await get("/", BROWSER);
+  t.match([first.status, first.body.toString()], [200, document], "and shows a browser the first page");
+  for (const { headers } of [root, first]) t.match(String(headers.vary), /Accept, Sec-Fetch-Mode/);
   for (const path of ["/explored", "/consoles", "/console/assets/nothing.js", "/console/assets/", "/Explore"]) {
     t.equal((await get(path)).status, 404, path);
   }
   t.match(await get("/explore", {}, "POST"), { status: 405, headers: { allow: "GET, HEAD, OPTIONS" } });
 });
-
-const BROWSER = {
-  accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
-  "sec-fetch-mode": "navigate",
-};
 
 t.test("an unknown path is a page for a browser that follows a link", async (t) => {
   for (const path of ["/nowhere", "/explored", "/Explore", "/console/assets/nothing.js", "/a/b/c?d=e"]) {
@@ -186,6 +193,8 @@ const FIRST_VIEWS: readonly { path: string; maxKb: number; reads: readonly strin
     reads: ["/registry/list", "/openapi/helloworld.json"],
   },
   { path: "/console", maxKb: 75, reads: [] },
+  { path: "/", maxKb: 60, reads: ["/registry/list"] },
+  { path: "/connect", maxKb: 75, reads: ["/registry/list", "/openapi/helloworld.json"] },
 ];
 
 t.test("a first view loads little", async (t) => {
@@ -193,7 +202,7 @@ t.test("a first view loads little", async (t) => {
 });
 
 async function checkSize(t: Test, { path: part, maxKb, reads }: (typeof FIRST_VIEWS)[number]): Promise<void> {
-  const { headers, body } = await get(part, { "accept-encoding": "gzip" });
+  const { headers, body } = await get(part, { ...BROWSER, "accept-encoding": "gzip" });
   const preloaded = [...String(headers.link).matchAll(/<([^>]+)>; rel=modulepreload/g)].map(([, path]) => path!);
   t.ok(preloaded.length > 0, "the browser is told of the page's files with the document");
   // The static imports of a script are loaded too, whether the document names them or not.
@@ -212,3 +221,7 @@ async function checkSize(t: Test, { path: part, maxKb, reads }: (typeof FIRST_VI
   t.comment(`${part}: ${size} bytes gzipped in ${loaded.size + 1} files`);
   t.ok(size <= maxKb * 1_024, `${part}: ${(size / 1_024).toFixed(1)} kB of ${maxKb} kB`);
 }
+
+t.test("the first page knows which services come with Portico", async (t) => {
+  t.same([...BUILT_IN].sort(), [...SELF_GOVERNED, ...Object.keys(BUILT_IN_SERVICES)].sort());
+});
