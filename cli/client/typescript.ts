@@ -21,10 +21,10 @@ export const RESERVED_TYPES: readonly string[] = [
   ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
     " ",
   ),
-  ..."FieldMask Float FloatInput Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages".split(
+  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages".split(
     " ",
   ),
-  ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput WebSocketClass WebSocketLike".split(
+  ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput TokenFunction TokenSource WebSocketClass WebSocketLike".split(
     " ",
   ),
   ..."AbortSignal AsyncGenerator AsyncIterable Blob Date Iterable Partial Promise PromiseLike ReadableStreamDefaultReader".split(

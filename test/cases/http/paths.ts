@@ -300,7 +300,14 @@ export const nowhere: readonly HttpCase[] = [
     status: 404,
     detail: "No endpoint at /[secret]; see /openapi",
   },
-  { title: "a service whose main gRPC service has no endpoint Call", target: "/auth", status: 404, id: "auth" },
+  {
+    title: "a service whose main gRPC service has no endpoint Call, with the endpoints that the caller may call",
+    target: "/auth",
+    headers: [ADA],
+    status: 404,
+    id: "auth",
+    detail: "?",
+  },
   {
     title: "the stream for guards does not exist for callers",
     method: "POST",
