@@ -18,7 +18,7 @@ import { ContractReader } from "../../services/registry/contract-reader.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { parseGrpcTarget } from "../../src/address/address.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
-import { ConfigError, SETTINGS } from "../../src/config/config.js";
+import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { GATEWAY } from "../../src/contract/names.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { joinAuthority, waitForAuthority } from "../../src/process/join.js";

@@ -192,7 +192,8 @@ async function noRoute(
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
   if (near.service !== undefined && /^(?:\/v1)?\/[^/]+\/?$/.test(path)) {
     const paths = await pathsInWords(near.service, request, routes, guard);
-    if (paths !== "") throw new HttpError(404, `No endpoint at ${printablePath(path)}, but at ${paths}; see ${documents}`);
+    if (paths !== "")
+      throw new HttpError(404, `No endpoint at ${printablePath(path)}, but at ${paths}; see ${documents}`);
   }
   const hint = near.path === undefined ? `see ${documents}` : `did you mean ${near.path}?`;
   throw new HttpError(404, `No endpoint at ${printablePath(path)}; ${hint}`);

@@ -8,8 +8,8 @@ import { PorticoError, readFailure, toConnectionError } from "./error.js";
 import { LIMITS, messagesOf, piecesOf } from "./lines.js";
 import type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
 import { CallScope } from "./scope.js";
-import { type HttpBodyInput, toJson } from "./values.js";
 import { TokenSource } from "./token.js";
+import { type HttpBodyInput, toJson } from "./values.js";
 import { Socket } from "./websocket.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";

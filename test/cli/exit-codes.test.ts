@@ -52,11 +52,7 @@ const rows: Row[] = [
 
   // Not logged in: exit code 4.
   ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
-  [
-    "user token --url http://[::1]:1",
-    4,
-    /Log in first: portico login --url 'http:\/\/\[::1\]:1'\n$/,
-  ],
+  ["user token --url http://[::1]:1", 4, /Log in first: portico login --url 'http:\/\/\[::1\]:1'\n$/],
   [
     "services --url http://[::1]:1 --profile bob",
     4,

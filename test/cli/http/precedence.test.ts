@@ -47,7 +47,8 @@ for (const [args, env, namespace] of namespaces) {
 
 t.test("a profile that does not exist fails, and the error names the others", async (t) => {
   const env = { XDG_CONFIG_HOME: config };
-  const expected = "There is no profile nope; there are: default, work. To make it, log in: portico login --profile nope\n";
+  const expected =
+    "There is no profile nope; there are: default, work. To make it, log in: portico login --profile nope\n";
   for (const [args, more] of [
     [["services", "--profile", "nope"], {}],
     [["services"], { PORTICO_PROFILE: "nope" }],
