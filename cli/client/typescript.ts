@@ -21,7 +21,7 @@ export const RESERVED_TYPES: readonly string[] = [
   ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
     " ",
   ),
-  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages".split(
+  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages NodeCrypto NodeHttp NodeRequest NodeResponse NodeSocket NodeSocketOptions NodeWebSocket".split(
     " ",
   ),
   ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput TokenFunction TokenSource WebSocketClass WebSocketLike".split(
@@ -30,7 +30,7 @@ export const RESERVED_TYPES: readonly string[] = [
   ..."AbortSignal AsyncGenerator AsyncIterable Blob Date Iterable Partial Promise PromiseLike ReadableStreamDefaultReader".split(
     " ",
   ),
-  ..."Readonly Record Response ReturnType Uint8Array".split(" "),
+  ..."Readonly Record Response ReturnType URL Uint8Array".split(" "),
   // These names would be legal for a type, but misleading.
   ..."Array Boolean Error Function JSON Map Math Number Object Set String Symbol".split(" "),
 ];

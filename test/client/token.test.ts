@@ -29,7 +29,7 @@ const server = createServer((request, response) => {
   const token = request.headers.authorization?.slice("Bearer ".length) ?? "none";
   seen.push(`${request.url} ${token}`);
   const send = (status: number, body: object, headers = {}) =>
-    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(`${JSON.stringify(body)}\n`);
   request.resume().on("end", () => {
     if (token !== valid) return send(401, { Id: "probe", Code: 401, Detail: "Unauthorized", Status: "Unauthorized" });
     if (busy.left-- <= 0) return send(200, {});
