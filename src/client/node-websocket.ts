@@ -18,8 +18,7 @@ export type WebSocketClass = new (url: string, options: unknown) => WebSocketLik
 
 /** The parts of Node's modules that are used here. A generated client must compile without them. */
 interface NodeSocket {
-  readonly writableLength: number;
-  write(data: Uint8Array): void;
+  write(data: Uint8Array, done: () => void): void;
   end(data: Uint8Array): void;
   destroy(): void;
   on(event: string, listener: (data: Uint8Array) => void): void;
@@ -89,6 +88,11 @@ class NodeWebSocket implements WebSocketLike {
   /** The frames of a message whose last frame has not arrived yet. */
   #parts: Uint8Array[] = [];
   #partsSize = 0;
+  /**
+   * Bytes of which the socket has not reported yet that they are written. It reports in a later turn
+   * of the event loop, so a sender without pauses lets other work go on.
+   */
+  bufferedAmount = 0;
   #isClosed = false;
   #isClosing = false;
 
@@ -118,10 +122,6 @@ class NodeWebSocket implements WebSocketLike {
       .on("response", ({ statusCode }) => this.#fail(new Error(`it did not open (HTTP ${statusCode})`)))
       .on("error", (error) => this.#fail(error))
       .end();
-  }
-
-  get bufferedAmount(): number {
-    return this.#socket?.writableLength ?? 0;
   }
 
   send(text: string): void {
@@ -195,7 +195,11 @@ class NodeWebSocket implements WebSocketLike {
 
   /** Writes a frame, masked, as a client must (RFC 6455, section 5.3). */
   #write(opcode: number, payload: Uint8Array): void {
-    this.#socket?.write(this.#frame(opcode, payload));
+    const frame = this.#frame(opcode, payload);
+    this.bufferedAmount += frame.length;
+    this.#socket?.write(frame, () => {
+      this.bufferedAmount -= frame.length;
+    });
   }
 
   #frame(opcode: number, payload: Uint8Array): Uint8Array {
