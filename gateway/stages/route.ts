@@ -190,7 +190,7 @@ async function noRoute(
     }
   }
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
-  if (near.service !== undefined && /^(?:\/v1)?\/[^/]+\/?$/.test(path)) {
+  if (near.service !== undefined && near.path === undefined && /^(?:\/v1)?\/[^/]+\/?$/.test(path)) {
     const paths = await pathsInWords(near.service, request, routes, guard);
     if (paths !== "")
       throw new HttpError(404, `No endpoint at ${printablePath(path)}, but at ${paths}; see ${documents}`);
