@@ -115,19 +115,23 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     mcp(io),
   ]);
   group("Write services:", [newService(io), dev(io, onExit), build(io)]);
-  group("Other:", [completion(io), help(program)]);
+  group("Other:", [completion(io), help(io, program)]);
   configure(program, io, onUsageError);
   return program;
 }
 
-/** `portico help`: the help of a command. The command's name may have several words. */
-function help(program: Command): Command {
-  const command = newCommand("help [command...]", "show the help of a command");
-  examples(command, "portico help login", "portico help auth create rule");
-  return command.action((words: string[]) => {
+/**
+ * `portico help`: the help of a command, or of a service. The command's name may have several
+ * words.
+ */
+function help(io: Io, program: Command): Command {
+  const command = newCommand("help [command...]", "show the help of a command, or of a service");
+  examples(command, "portico help login", "portico help auth create rule", "portico help helloworld");
+  return command.action(async (words: string[]) => {
     let found = program;
     for (const word of words) {
       const next = found.commands.find((sub) => sub.name() === word);
+      if (next === undefined && found === program) return callService(io, program, word, [...words.slice(1), "--help"]);
       if (next === undefined) throw new CommandError(`There is no command ${words.join(" ")}`, EXIT.usage);
       found = next;
     }

@@ -5,7 +5,7 @@ import { dirname, join, relative } from "node:path";
 
 const SOURCE = "src/client";
 /** The runtime in TypeScript. Each file comes after the files that it imports. */
-const RUNTIME = ["values", "error", "options", "scope", "lines", "websocket", "client"].map(
+const RUNTIME = ["values", "error", "options", "scope", "lines", "token", "node-websocket", "websocket", "client"].map(
   (name) => `${SOURCE}/${name}.ts`,
 );
 const COPIED = ["portico_client.py", "portico_websocket.py", "portico.go", "portico_websocket.go"].map(

@@ -67,6 +67,16 @@ export async function describeService({ io, client, output }: CommandConnection,
   io.stdout.write(`\n${visibleLines(proto.trimEnd())}\n`);
 }
 
+/**
+ * Prints the endpoints of a service that this caller may call.
+ * @throws {CommandError} when there is no such service.
+ */
+export async function printEndpoints({ io, client, output }: CommandConnection, service: string): Promise<void> {
+  const response = await client.ask("registry/Registry/Describe", { service });
+  await printList(io, output, response.service.endpoints, ENDPOINT_COLUMNS);
+  io.stderr.write(`For one of them: portico ${service} <endpoint> --help\n`);
+}
+
 /** The document as the gateway serves it to this caller. */
 export const openapi = gatewayCommand({
   usage: "openapi <service>",

@@ -14,6 +14,7 @@ import type { Io } from "../terminal/io.js";
 import { printResponses } from "../terminal/output.js";
 import { findEndpoint, readContract } from "./contract.js";
 import { printCallHelp } from "./help.js";
+import { printEndpoints } from "./service.js";
 import { type NamedValue, readWords } from "./words.js";
 
 /** @throws {CommandError} */
@@ -26,10 +27,25 @@ export async function callService(io: Io, program: Command, service: string, wor
     const asJson = `portico call ${service} ${endpoint ?? "Call"} -`;
     refuseInput(io, `Standard input is not read here. To send it as the request: ${asJson}`);
     const query = await queryOf(client, service, endpoint, fields);
-    await printResponses(io, output, client.get(service, endpoint, query));
+    try {
+      await printResponses(io, output, client.get(service, endpoint, query));
+    } catch (error) {
+      if (words.length > 0 || !(await hasNoCall(error, client, service))) throw error;
+      await printEndpoints(connection, service);
+    }
   } catch (error) {
     throw takesStream(misplacedOption(mistypedCommand(error, service, program)), service, words);
   }
+}
+
+/**
+ * Whether a service without words was not found because it has no endpoint `Call`. The service's
+ * own endpoint may also respond with 404.
+ */
+async function hasNoCall(error: unknown, client: GatewayClient, service: string): Promise<boolean> {
+  if (!(error instanceof CallFailure) || error.status !== 404 || error.service === "gateway") return false;
+  const endpoints = await readContract(client, service).catch(() => []);
+  return endpoints.length > 0 && findEndpoint(endpoints, undefined) === undefined;
 }
 
 /**

@@ -5,6 +5,7 @@
  * unchanged.
  */
 import { isUtf8 } from "node:buffer";
+import { createReadStream } from "node:fs";
 import { serviceNames } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { GatewayClient } from "../http/client.js";
@@ -25,10 +26,11 @@ const MAX_INPUT = 64 * 1024 * 1024;
 
 export const call = gatewayCommand({
   usage: "call <service> <endpoint> [json]",
-  summary: "call an endpoint with JSON (-: from stdin)",
+  summary: "call an endpoint with JSON (@file, -: stdin)",
   examples: [
     `portico call helloworld Call '{"name":"Ada"}'`,
     `portico call helloworld Stream '{"name":"Ada","messages":"3"}'`,
+    "portico call helloworld Call @request.json",
     "portico call helloworld Call - < request.json",
     "portico call auth Rules/List",
   ],
@@ -36,12 +38,13 @@ export const call = gatewayCommand({
   readsInput: true,
   async run({ io, client, output }, service: string, endpoint: string, json: string | undefined) {
     if (json !== "-") await checkInput(io, client, service, endpoint, json);
-    const request = json === "-" ? await readAll(io.stdin, MAX_INPUT, tooLarge) : json;
+    const request = await readRequest(io, json);
     try {
       await printResponses(io, output, client.post(service, endpoint, request));
     } catch (error) {
       if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) throw error;
-      const messages = messagesOf(request === undefined ? io.stdin : [Buffer.from(request)]);
+      const input = json?.startsWith("@") ? json.slice(1) : "standard input";
+      const messages = messagesOf(request === undefined ? io.stdin : [Buffer.from(request)], input);
       await printResponses(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
     }
   },
@@ -54,7 +57,7 @@ export const call = gatewayCommand({
 async function checkInput(io: Io, client: GatewayClient, service: string, endpoint: string, json: string | undefined) {
   if (!isRedirected(io.stdin)) return;
   if (json !== undefined) {
-    return refuseInput(io, "Standard input is not read where the request is given as JSON. Leave out one of the two");
+    return refuseInput(io, "Standard input is not read where the request is given. Leave out one of the two");
   }
   // If the contract cannot be read, the call fails later and reports the reason.
   const endpoints = await readContract(client, service).catch(() => []);
@@ -63,19 +66,42 @@ async function checkInput(io: Io, client: GatewayClient, service: string, endpoi
   refuseInput(io, `Standard input is not read. To send it as the request: portico call ${service} ${endpoint} -`);
 }
 
-function tooLarge(): CommandError {
-  return new CommandError("Standard input is larger than 64 MiB", EXIT.usage);
+/**
+ * The request as given, from the file of `@file`, or from standard input.
+ * @throws {CommandError} when it cannot be read, or is too large.
+ */
+async function readRequest(io: Io, json: string | undefined): Promise<string | Buffer | undefined> {
+  if (json === "-") {
+    if (io.stdin.isTTY) io.stderr.write("Type the request, then Ctrl-D on a line of its own\n");
+    return readAll(io.stdin, MAX_INPUT, () => tooLarge("Standard input"));
+  }
+  if (!json?.startsWith("@")) return json;
+  const path = json.slice(1);
+  if (path === "") throw new CommandError("@ needs the name of a file: @request.json", EXIT.usage);
+  try {
+    return await readAll(createReadStream(path), MAX_INPUT, () => tooLarge(path));
+  } catch (error) {
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`The request cannot be read: ${(error as Error).message}`, EXIT.usage);
+  }
+}
+
+function tooLarge(input: string): CommandError {
+  return new CommandError(`${input} is larger than 64 MiB`, EXIT.usage);
 }
 
 /**
  * Lines that are not blank, as they arrive.
  * @throws {CommandError} when a line is not UTF-8.
  */
-async function* messagesOf(input: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<string> {
+async function* messagesOf(
+  input: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  name: string,
+): AsyncGenerator<string> {
   let number = 0;
   for await (const line of linesOf(input)) {
     number++;
-    if (!isUtf8(line)) throw new CommandError(`Line ${number} of standard input is not UTF-8`, EXIT.usage);
+    if (!isUtf8(line)) throw new CommandError(`Line ${number} of ${name} is not UTF-8`, EXIT.usage);
     const text = line.toString();
     if (text.trim() !== "") yield text;
   }

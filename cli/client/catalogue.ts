@@ -52,10 +52,10 @@ function namespacesOf(contracts: readonly ServiceContract[]): string {
 }
 
 function clientOf(contracts: readonly ServiceContract[]): string {
-  const imports = contracts.map((contract) => {
-    const { interfaceName, tableName } = writeModule(contract);
+  const services = contracts.map((contract) => [contract, writeModule(contract)] as const);
+  const imports = services.map(([contract, { interfaceName, tableName }]) => {
     return `import { type ${interfaceName}, ${tableName} } from "./${contract.name}.js";\n`;
   });
-  const client = classOf("A client of Portico with the services of its catalogue.", contracts);
+  const client = classOf("A client of Portico with the services of its catalogue.", services);
   return `${HEADER}import { PorticoClient } from "../client.js";\n${imports.join("")}\n${client}`;
 }

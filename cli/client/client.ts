@@ -8,7 +8,7 @@ import { Option } from "commander";
 import { serviceNames } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import { CommandError } from "../terminal/exit.js";
-import { readContract } from "./contract.js";
+import { readContract, type ServiceContract } from "./contract.js";
 import { type ClientFile, clientFile, goModule, LANGUAGES, type Language, MARK } from "./files.js";
 
 interface ClientOptions {
@@ -17,12 +17,13 @@ interface ClientOptions {
 }
 
 export const client = gatewayCommand({
-  usage: "client <service>",
-  summary: "write a client of a service, in TypeScript, Python or Go",
+  usage: "client <service...>",
+  summary: "write a client of services, in TypeScript, Python or Go",
   examples: [
     "portico client helloworld --lang ts > helloworld.ts",
     "portico client helloworld --lang python --dir .",
     "portico client helloworld --lang go --dir helloworld",
+    "portico client notes event id --lang ts --dir src",
   ],
   options: [
     new Option("--lang <language>", "ts, python or go").choices(LANGUAGES).makeOptionMandatory(),
@@ -30,12 +31,13 @@ export const client = gatewayCommand({
   ],
   completion: [serviceNames],
   formats: [],
-  async run({ io, client }, service: string, { lang, dir }: ClientOptions) {
-    const name = service.toLowerCase();
-    const contract = readContract(name, await client.openApi(name));
-    const file = clientFile(lang, contract);
+  async run({ io, client }, services: string[], { lang, dir }: ClientOptions) {
+    const names = [...new Set(services.map((service) => service.toLowerCase()))];
+    const contracts: ServiceContract[] = [];
+    for (const name of names) contracts.push(readContract(name, await client.openApi(name)));
+    const file = clientFile(lang, contracts);
     if (dir === undefined) io.stdout.write(file.text);
-    else for (const path of writeFiles(resolve(dir), lang, name, file)) io.stdout.write(`${path}\n`);
+    else for (const path of writeFiles(resolve(dir), lang, file)) io.stdout.write(`${path}\n`);
   },
 });
 
@@ -43,13 +45,13 @@ export const client = gatewayCommand({
  * @returns the paths of the written files
  * @throws {CommandError} when a file exists that is not a generated client
  */
-function writeFiles(folder: string, language: Language, service: string, file: ClientFile): string[] {
+function writeFiles(folder: string, language: Language, file: ClientFile): string[] {
   const path = join(folder, file.name);
   if (existsSync(path) && !readFileSync(path, "utf8").slice(0, 1000).includes(MARK)) {
     throw new CommandError(`${path} is there already, and is not a client that Portico wrote. Choose another folder`);
   }
   mkdirSync(folder, { recursive: true });
-  const files = [file, ...(language === "go" && !isInModule(folder) ? [goModule(service)] : [])];
+  const files = [file, ...(language === "go" && !isInModule(folder) ? [goModule(file)] : [])];
   return files.map(({ name, text }) => {
     const written = join(folder, name);
     writeFileSync(`${written}.${process.pid}.new`, text);

@@ -10,7 +10,7 @@ import type {
   MessageContract,
   ServiceContract,
 } from "./contract.js";
-import { linesOf, pascal, Scope, typeNames } from "./names.js";
+import { inWords, linesOf, pascal, Scope, sharedNames, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
 /** Exported names of the runtime (src/client/portico*.go) and of the generated part. */
@@ -30,8 +30,29 @@ export function packageName(service: string): string {
   return KEYWORDS.has(name) || name === "main" || name === "init" ? `${name}client` : name;
 }
 
-export function writeGo(contract: ServiceContract): string {
-  return new GoWriter(contract).write();
+export function writeGo(...contracts: readonly ServiceContract[]): string {
+  const [scope, shared] = [new Scope(RESERVED_TYPES), sharedNames(contracts)];
+  const writers = contracts.map((contract) => new GoWriter(contract, scope, shared));
+  return [...writers.map((writer) => writer.write()), clientOf(contracts, writers)].join("\n");
+}
+
+/** The struct that has the services as members. */
+function clientOf(contracts: readonly ServiceContract[], writers: readonly GoWriter[]): string {
+  const names = new Scope();
+  const members = writers.map((writer) => [names.add(writer.member), writer] as const);
+  const width = Math.max(...members.map(([name]) => name.length));
+  const made = members.map(([name, { made }]) => `${name}: ${made}`);
+  const one = `\treturn &Client{${made.join(", ")}}\n`;
+  const several = `\treturn &Client{\n${members.map(([name, { made }]) => `\t\t${`${name}:`.padEnd(width + 1)} ${made},\n`).join("")}\t}\n`;
+  return `// Client is a client of Portico with ${inWords(contracts)}. It is safe for use by several goroutines.
+type Client struct {
+${members.map(([name, { typeName }]) => `\t${name.padEnd(width)} *${typeName}\n`).join("")}}
+
+// New makes a client. The zero Options read PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
+func New(options Options) *Client {
+	t := newTransport(options)
+${members.length === 1 ? one : several}}
+`;
 }
 
 interface Group {
@@ -47,36 +68,50 @@ interface Group {
 
 class GoWriter {
   readonly #contract: ServiceContract;
-  readonly #scope = new Scope(RESERVED_TYPES);
+  readonly #scope: Scope;
   readonly #names: ReadonlyMap<string, string>;
-  readonly #typeName: string;
+  readonly typeName: string;
   readonly #groups: readonly Group[];
 
-  constructor(contract: ServiceContract) {
+  constructor(contract: ServiceContract, scope: Scope, shared: ReadonlySet<string>) {
     this.#contract = contract;
-    this.#names = typeNames(contract, this.#scope);
-    this.#typeName = this.#scope.add(`${exported(contract.name)}Service`);
+    this.#scope = scope;
+    this.#names = typeNames(contract, scope, shared);
+    this.typeName = this.#scope.add(`${exported(contract.name)}Service`);
     const members = new Scope();
     this.#groups = contract.groups.map((group) => {
       const name = group.name === undefined ? undefined : members.add(exported(group.name));
       const scope = name === undefined ? members : new Scope();
-      const typeName =
-        name === undefined ? this.#typeName : this.#scope.add(`${exported(contract.name)}${name}Service`);
+      const typeName = name === undefined ? this.typeName : this.#scope.add(`${exported(contract.name)}${name}Service`);
       const methods = group.endpoints.map((one) => [scope.add(exported(one.name)), one] as const);
       return { group, typeName, member: name, methods };
     });
   }
 
+  /** The name of the service in the client. */
+  get member(): string {
+    return exported(this.#contract.name);
+  }
+
+  /** The expression that makes the service, with the transport `t`. */
+  get made(): string {
+    const members = this.#others.map((group) => `, ${group.member}: &${group.typeName}{transport: t}`).join("");
+    return `&${this.typeName}{transport: t${members}}`;
+  }
+
+  get #others(): Group[] {
+    return this.#groups.filter(({ member }) => member !== undefined);
+  }
+
   write(): string {
     const { messages, enums } = this.#contract;
     const main = this.#groups.find(({ member }) => member === undefined);
-    const others = this.#groups.filter(({ member }) => member !== undefined);
+    const others = this.#others;
     return [
       ...enums.map((one) => this.#enumeration(one)),
       ...messages.map((message) => this.#message(message)),
       ...others.map((group) => this.#service(group.typeName, group.group.comment, group, [])),
-      this.#service(this.#typeName, this.#contract.comment, main, others),
-      this.#client(others),
+      this.#service(this.typeName, this.#contract.comment, main, others),
     ].join("\n");
   }
 
@@ -143,23 +178,6 @@ class GoWriter {
     const [parameter, argument] = sends ? ["", ""] : [`, request ${sent}`, ", request"];
     return `${doc(endpoint.comment, endpoint.deprecated)}func (s *${typeName}) ${name}(ctx context.Context${parameter}) ${result} {
 	return ${runtime}(ctx, s.transport, ${about}${argument})
-}
-`;
-  }
-
-  #client(others: readonly Group[]): string {
-    const { name } = this.#contract;
-    const member = exported(name);
-    const members = others.map((group) => `, ${group.member}: &${group.typeName}{transport: t}`).join("");
-    return `// Client is a client of Portico with the service ${name}. It is safe for use by several goroutines.
-type Client struct {
-	${member} *${this.#typeName}
-}
-
-// New makes a client. The zero Options read PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
-func New(options Options) *Client {
-	t := newTransport(options)
-	return &Client{${member}: &${this.#typeName}{transport: t${members}}}
 }
 `;
   }

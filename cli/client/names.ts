@@ -39,6 +39,11 @@ export function snake(name: string): string {
   return parted.toLowerCase();
 }
 
+/** `the service shop`, or `the services shop, stock`. */
+export function inWords(contracts: readonly ServiceContract[]): string {
+  return `the service${contracts.length === 1 ? "" : "s"} ${contracts.map(({ name }) => name).join(", ")}`;
+}
+
 /** The names in one scope. */
 export class Scope {
   readonly #taken: Set<string>;
@@ -61,16 +66,42 @@ export class Scope {
  * Names of a contract's types, by the full names with packages: `CallRequest` for
  * `helloworld.CallRequest`, `OuterInner` for `shop.Outer.Inner`. The name includes the package if
  * two types would have the same name.
+ * @param shared names that types of other services in the same file have too: there, the name
+ * begins with the service's, `HelloworldCallRequest`
  */
-export function typeNames({ messages, enums }: ServiceContract, scope: Scope): ReadonlyMap<string, string> {
-  const all = [...messages, ...enums].map(({ name }) => name);
-  const short = all.map((name) => pascal(withoutPackage(name)));
+export function typeNames(
+  contract: ServiceContract,
+  scope: Scope,
+  shared: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const all = typesOf(contract);
+  const short = all.map(shortName);
   return new Map(
     all.map((name, at) => {
       const own = short[at] ?? "";
-      return [name, scope.add(short.indexOf(own) === short.lastIndexOf(own) ? own : pascal(name))];
+      const unique = short.indexOf(own) === short.lastIndexOf(own) ? own : pascal(name);
+      return [name, scope.add(shared.has(own) ? pascal(contract.name) + unique : unique)];
     }),
   );
+}
+
+/** The short names that types of several services have. */
+export function sharedNames(contracts: readonly ServiceContract[]): ReadonlySet<string> {
+  const known = new Set<string>();
+  const shared = new Set<string>();
+  for (const contract of contracts) {
+    const own = new Set(typesOf(contract).map(shortName));
+    for (const name of own) (known.has(name) ? shared : known).add(name);
+  }
+  return shared;
+}
+
+function typesOf({ messages, enums }: ServiceContract): string[] {
+  return [...messages, ...enums].map(({ name }) => name);
+}
+
+function shortName(name: string): string {
+  return pascal(withoutPackage(name));
 }
 
 /**

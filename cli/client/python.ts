@@ -10,12 +10,12 @@ import type {
   MessageContract,
   ServiceContract,
 } from "./contract.js";
-import { linesOf, pascal, Scope, snake, typeNames } from "./names.js";
+import { inWords, linesOf, pascal, Scope, sharedNames, snake, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
 /** Classes of the runtime (src/client/portico_*.py), of the generated part, and of the language. */
 export const RESERVED_TYPES: readonly string[] = [
-  ..."AsyncBidiStream BidiStream AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError Self".split(
+  ..."AsyncBidiStream BidiStream AsyncPortico AsyncPorticoClient HttpBody Portico PorticoClient PorticoError Self TokenFunction".split(
     " ",
   ),
   ..."AssertionError BaseException Ellipsis Exception False KeyError None NotImplemented True TypeError ValueError".split(
@@ -35,8 +35,28 @@ const KEYWORDS: readonly string[] = [
  */
 const TYPES: readonly string[] = "bool bytes contextlib dataclasses datetime dict float int list str typing".split(" ");
 
-export function writePython(contract: ServiceContract): string {
-  return new PythonWriter(contract).write();
+export function writePython(...contracts: readonly ServiceContract[]): string {
+  const [scope, shared] = [new Scope(RESERVED_TYPES), sharedNames(contracts)];
+  const writers = contracts.map((contract) => new PythonWriter(contract, scope, shared));
+  const clients = FORMS.map((form) => clientOf(form, contracts, writers));
+  return [...writers.map((writer) => writer.write()), ...clients].join("\n\n");
+}
+
+/** The class that has the services as members. */
+function clientOf(
+  { prefix, base }: Form,
+  contracts: readonly ServiceContract[],
+  writers: readonly PythonWriter[],
+): string {
+  const names = new Scope(KEYWORDS);
+  const members = writers.map(({ name, className }) => {
+    return `        self.${names.add(snake(name))} = ${prefix}${className}(self)\n`;
+  });
+  return `class ${prefix}Portico(${base}):
+    """A client of Portico with ${inWords(contracts)}${prefix === "" ? "" : ", for asyncio"}."""
+
+    def _bind(self) -> None:
+${members.join("")}`;
 }
 
 /** Maximum characters of a line. Applies only to the lines that are measured. */
@@ -63,27 +83,30 @@ interface Group {
 class PythonWriter {
   readonly #contract: ServiceContract;
   readonly #names: ReadonlyMap<string, string>;
-  readonly #className: string;
+  readonly className: string;
   readonly #groups: readonly Group[];
 
-  constructor(contract: ServiceContract) {
-    const scope = new Scope(RESERVED_TYPES);
+  constructor(contract: ServiceContract, scope: Scope, shared: ReadonlySet<string>) {
     this.#contract = contract;
-    this.#names = typeNames(contract, scope);
+    this.#names = typeNames(contract, scope, shared);
     const classNames = (name: string) => {
       let free = scope.add(name);
       while (scope.add(`Async${free}`) !== `Async${free}`) free = scope.add(`${free}_`);
       return free;
     };
-    this.#className = classNames(pascal(contract.name));
+    this.className = classNames(pascal(contract.name));
     const members = new Scope(this.#reserved(contract.groups.filter(({ name }) => name === undefined)));
     this.#groups = contract.groups.map((group) => {
       const member = group.name === undefined ? undefined : members.add(snake(group.name));
       const className =
-        member === undefined ? this.#className : classNames(`${this.#className}${pascal(group.name ?? "")}`);
+        member === undefined ? this.className : classNames(`${this.className}${pascal(group.name ?? "")}`);
       const scope = member === undefined ? members : new Scope(this.#reserved([group]));
       return { group, className, member, methods: group.endpoints.map((one) => [scope.add(snake(one.name)), one]) };
     });
+  }
+
+  get name(): string {
+    return this.#contract.name;
   }
 
   write(): string {
@@ -92,7 +115,6 @@ class PythonWriter {
       ...enums.map((one) => this.#enumeration(one)),
       ...messages.map((message) => this.#message(message)),
       ...FORMS.flatMap((form) => this.#services(form)),
-      ...FORMS.map((form) => this.#client(form)),
     ];
     return parts.join("\n\n");
   }
@@ -167,7 +189,7 @@ class PythonWriter {
     );
     return [
       ...groups.map((group) => this.#service(form, group.className, group.group.comment, group, [])),
-      this.#service(form, this.#className, this.#contract.comment, main, attributes),
+      this.#service(form, this.className, this.#contract.comment, main, attributes),
     ];
   }
 
@@ -198,16 +220,6 @@ ${attributes.join("")}${methods.map((method) => `\n${method}`).join("")}`;
     return `${fitted(`    ${define} ${name}`, parameters, ` -> ${result}:`, "    ")}
 ${doc(endpoint.comment, endpoint.deprecated, "        ")}${fitted("        call = _Call", [...about, message, "timeout", "retries"], "", "        ")}
         return ${run}
-`;
-  }
-
-  #client({ prefix, base }: Form): string {
-    const name = snake(this.#contract.name);
-    return `class ${prefix}Portico(${base}):
-    """A client of Portico with the service ${this.#contract.name}${prefix === "" ? "" : ", for asyncio"}."""
-
-    def _bind(self) -> None:
-        self.${new Scope(KEYWORDS).add(name)} = ${prefix}${this.#className}(self)
 `;
   }
 }

@@ -10,7 +10,7 @@ import type {
   MessageContract,
   ServiceContract,
 } from "./contract.js";
-import { camel, linesOf, pascal, Scope, typeNames } from "./names.js";
+import { camel, inWords, linesOf, pascal, Scope, sharedNames, typeNames } from "./names.js";
 import type { FieldType, ValueType } from "./value-type.js";
 
 /**
@@ -21,16 +21,16 @@ export const RESERVED_TYPES: readonly string[] = [
   ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
     " ",
   ),
-  ..."FieldMask Float FloatInput Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages".split(
+  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages NodeCrypto NodeHttp NodeRequest NodeResponse NodeSocket NodeSocketOptions NodeWebSocket".split(
     " ",
   ),
-  ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput WebSocketClass WebSocketLike".split(
+  ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput TokenFunction TokenSource WebSocketClass WebSocketLike".split(
     " ",
   ),
   ..."AbortSignal AsyncGenerator AsyncIterable Blob Date Iterable Partial Promise PromiseLike ReadableStreamDefaultReader".split(
     " ",
   ),
-  ..."Readonly Record Response ReturnType Uint8Array".split(" "),
+  ..."Readonly Record Response ReturnType URL Uint8Array".split(" "),
   // These names would be legal for a type, but misleading.
   ..."Array Boolean Error Function JSON Map Math Number Object Set String Symbol".split(" "),
 ];
@@ -50,11 +50,15 @@ export interface ServiceModule {
   readonly tableName: string;
 }
 
-export function writeModule(contract: ServiceContract): ServiceModule {
-  const scope = new Scope(RESERVED_TYPES);
+/** @param scope the names of the file; `shared` as for `typeNames` */
+export function writeModule(
+  contract: ServiceContract,
+  scope = new Scope(RESERVED_TYPES),
+  shared: ReadonlySet<string> = new Set(),
+): ServiceModule {
   const interfaceName = scope.add(pascal(contract.name));
   const tableName = `${camel(contract.name)}Endpoints`;
-  const writer = new TypeWriter(contract, scope);
+  const writer = new TypeWriter(contract, scope, shared);
   const parts = [
     ...contract.messages.flatMap((message) => writer.message(message)),
     ...contract.enums.map((one) => writer.enumeration(one)),
@@ -65,19 +69,20 @@ export function writeModule(contract: ServiceContract): ServiceModule {
 }
 
 /** The class that has the services as members. */
-export function classOf(comment: string, contracts: readonly ServiceContract[]): string {
-  const members = contracts.map((contract) => {
-    const { interfaceName, tableName } = writeModule(contract);
+export function classOf(comment: string, services: readonly (readonly [ServiceContract, ServiceModule])[]): string {
+  const members = services.map(([contract, { interfaceName, tableName }]) => {
     const value = `this.bind(${quoted(contract.name)}, ${tableName})`;
     return `${doc(contract.comment, false, "  ")}  readonly ${camel(contract.name)}: ${interfaceName} = ${value};\n`;
   });
   return `/** ${comment} */\nexport class Portico extends PorticoClient {\n${members.join("")}}\n`;
 }
 
-/** Everything that follows the runtime in the file of a service's client. */
-export function writeTypescript(contract: ServiceContract): string {
-  const client = classOf(`A client of Portico with the service ${contract.name}.`, [contract]);
-  return `${writeModule(contract).text}\n${client}`;
+/** Everything that follows the runtime in the file of a client. */
+export function writeTypescript(...contracts: readonly ServiceContract[]): string {
+  const [scope, shared] = [new Scope(RESERVED_TYPES), sharedNames(contracts)];
+  const services = contracts.map((contract) => [contract, writeModule(contract, scope, shared)] as const);
+  const client = classOf(`A client of Portico with ${inWords(contracts)}.`, services);
+  return [...services.map(([, { text }]) => text), client].join("\n");
 }
 
 class TypeWriter {
@@ -86,9 +91,9 @@ class TypeWriter {
   /** For each message that is in requests and responses: the name of its type in requests. */
   readonly #inputNames: ReadonlyMap<string, string>;
 
-  constructor(contract: ServiceContract, scope: Scope) {
+  constructor(contract: ServiceContract, scope: Scope, shared: ReadonlySet<string>) {
     this.#contract = contract;
-    this.#names = typeNames(contract, scope);
+    this.#names = typeNames(contract, scope, shared);
     const both = contract.messages.filter(({ sent, received }) => sent !== undefined && received !== undefined);
     this.#inputNames = new Map(both.map(({ name }) => [name, scope.add(`${this.#names.get(name)}Input`)]));
   }

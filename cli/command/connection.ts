@@ -88,9 +88,19 @@ export function connectQuietly(io: Io, command: Command): GatewayClient {
 
 function locate({ env }: Io, command: Command) {
   const given = settingsOf(command);
-  const profile = new Profile(given.profile || env.PORTICO_PROFILE || "default", env);
+  const named = given.profile || env.PORTICO_PROFILE;
+  const profile = new Profile(named || "default", env);
   const stored = profile.read();
+  // Only a login makes a profile.
+  if (named && stored === undefined && command.name() !== "login") throw noProfile(named, given, env);
   return { given, profile, stored, base: readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL) };
+}
+
+function noProfile(named: string, given: Settings, env: NodeJS.ProcessEnv): CommandError {
+  const names = profileNames(env);
+  const known = names.length === 0 ? "there is none yet" : `there are: ${names.sort().join(", ")}`;
+  const advice = `To make it, log in: ${loginCommandOf({ ...given, profile: named })}`;
+  return new CommandError(`There is no profile ${named}; ${known}. ${advice}`, EXIT.login);
 }
 
 /**

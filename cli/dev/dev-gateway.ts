@@ -8,11 +8,11 @@ import { SYSTEM } from "../../src/call/admission.js";
 import type { Config } from "../../src/config/config.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
+import { tryPorts } from "../../src/process/listen.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { httpUrl } from "../roles/banner.js";
-import { tryHttpPort } from "../roles/gateway.js";
 import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
 
@@ -32,7 +32,7 @@ export async function openDevGateway(config: Config, log: Logger, signal: AbortS
   let server: OpenServer | undefined;
   const start = processOf(async (opening) => {
     // Another portico dev may run in the same folder, with the same store.
-    await tryHttpPort(config);
+    await tryPorts(["http"], config);
     server = await openServer(opening, {});
     return server;
   });

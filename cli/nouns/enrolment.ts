@@ -23,6 +23,10 @@ const joining: Source = async (place) => {
   return [{ text: GATEWAY, about: "a gateway alone" }, ...services];
 };
 
+function othersOf(name: string, replaced: boolean): string {
+  return replaced ? `The others of ${name} are revoked. ` : `Others of ${name} stay as they are. `;
+}
+
 export const enrolment: Noun = {
   list: listCommand({
     plural: "enrolments",
@@ -42,8 +46,11 @@ export const enrolment: Noun = {
     options: [new Option("--replace", "revoke the others of this name, and put out whoever joined by them")],
     completion: [joining],
     async run(connection, name: string, { replace = false }: { replace?: boolean }) {
-      const response = await connection.client.ask("auth/Enrolments/Create", { name, replace });
-      const words = replace ? `The others of ${name} are revoked.` : `Others of ${name} stay as they are.`;
+      const { client } = connection;
+      // A caller who may not list enrolments is told nothing of others.
+      const before = await enrolments.list(client).catch(() => []);
+      const response = await client.ask("auth/Enrolments/Create", { name, replace });
+      const words = before.some((other) => other.name === name) ? othersOf(name, replace) : "";
       const { secret, enrolment } = response;
       const deletion = `portico auth delete enrolment ${name} ${enrolment.id}`;
       await printSecret(connection, { secret, response, words, deletion });

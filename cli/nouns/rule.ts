@@ -204,15 +204,16 @@ export const explain = gatewayCommand({
   examples: [
     "portico auth explain --account bob service:helloworld:Helloworld.Call",
     "portico auth explain --key deploy service:helloworld:Helloworld.Call",
-    "portico auth explain service:helloworld:Helloworld.Call",
+    "portico auth explain helloworld:Helloworld.Call",
   ],
   options: [
     new CompletedOption("--account <name>", "who calls (default: nobody, a call without a token)", accountNames),
     new CompletedOption("--key <key>", "an API key that calls: its prefix or its name", namesAndPrefixes),
   ],
   completion: [resources],
-  async run(connection, resource: string, { account, key }: { account?: string; key?: string }) {
+  async run(connection, name: string, { account, key }: { account?: string; key?: string }) {
     const { io, client, output } = connection;
+    const resource = resourceOf(name);
     const response = await client.ask("auth/Rules/Explain", { account, key, resource });
     const { decidedBy, matched, disabled } = response;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
@@ -228,6 +229,11 @@ export const explain = gatewayCommand({
     await warnUnserved(connection, [resource]);
   },
 });
+
+/** Errors name an endpoint `helloworld:Helloworld.Call`, without the type of its resource. */
+function resourceOf(name: string): string {
+  return name.split(":").length === 2 ? `service:${name}` : name;
+}
 
 const RESULTS: Readonly<Record<string, string>> = { PASSED: "passed", FAILED: "failed", NOT_REACHED: "-" };
 

@@ -13,6 +13,7 @@ import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
+import { tryPorts } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
 import { type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
@@ -20,6 +21,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
 import type { Transport } from "../../src/rpc/transport.js";
+import { readInstallation } from "../../src/store/installation.js";
 import { openStore } from "../../src/store/open.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
@@ -56,6 +58,7 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
  */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
+  if (readInstallation(config.data) === undefined) await tryPorts(["grpc", "admin"], config);
   const transport = await openTransport({ config, log, budget, closed });
   // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
   // not possible before.

@@ -2,8 +2,6 @@
  * `portico gateway` in one process: the catalog, the handler, and the HTTP port. `portico server`
  * has the same parts, and creates them with the same functions.
  */
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { AttentionRoutes } from "../../gateway/built-in/attention.js";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
@@ -112,18 +110,6 @@ export async function openHttpPort(
   // would refuse calls that the other one can serve.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   return listening("http", config, () => listen(handler, config.http, { ...config, budget, callQueue, tls, log }));
-}
-
-/**
- * Listens on the HTTP port for a moment, so that a start on a port in use fails before it opens the
- * store.
- * @throws {ListenError} when it cannot listen.
- */
-export async function tryHttpPort(config: Config): Promise<void> {
-  const server = createServer();
-  await listening("http", config, () => once(server.listen({ ...config.http }), "listening"));
-  server.close();
-  await once(server, "close");
 }
 
 /**

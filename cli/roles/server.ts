@@ -12,6 +12,7 @@ import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
+import { tryPorts } from "../../src/process/listen.js";
 import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -54,6 +55,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
+  if (isNew) await tryPorts(["http", "grpc", "admin"], config);
   // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
   // not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);

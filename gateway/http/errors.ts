@@ -72,6 +72,9 @@ export class HttpError extends Error {
   }
 }
 
+/** The status of a request whose client has gone. */
+export const CLIENT_GONE = 499;
+
 /** The error of a request for which the process's memory budget has no memory left. */
 export const NO_MEMORY = new HttpError(503, "Too much is waiting to be received or read; try again", {
   headers: ["Retry-After", "1"],

@@ -14,16 +14,14 @@ import type { Admission, Guard } from "../../src/access/guard.js";
 import { isVisible } from "../../src/call/admission.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { didYouMean } from "../../src/contract/nearest.js";
-import { Code, StatusError } from "../../src/errors.js";
 import { hasOwnForm, type JsonStyle, writtenName } from "../../src/json/types.js";
 import { BoundedMap } from "../../src/memory/bounded-map.js";
 import { inTurns, mapPaced } from "../../src/overload/pace.js";
 import type { Routes } from "../catalog/routes.js";
 import type { EndpointTarget } from "../catalog/target.js";
 import { HttpError } from "../http/errors.js";
-import { checkUnambiguous } from "../http/headers.js";
 import type { BareResponse, BuiltInRoutes, GatewayRequestHead } from "../http/message.js";
-import { readCredentials } from "../stages/credentials.js";
+import { viewerOf } from "../stages/viewer.js";
 import { openApiSteps, summaryOfService } from "./document.js";
 
 export interface ServedDocumentsOptions {
@@ -111,11 +109,8 @@ export class ServedDocuments implements BuiltInRoutes {
   }
 
   /** @throws {StatusError} (rejects) when `registry:Registry.Describe` would refuse the caller */
-  async #viewer(request: GatewayRequestHead): Promise<Admission> {
-    checkUnambiguous(request.headers);
-    const describe = this.#routes.find("/registry/describe");
-    if (describe === undefined) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
-    return this.#guard.admit(readCredentials(request, { versioned: false }), describe.target.endpoint);
+  #viewer(request: GatewayRequestHead): Promise<Admission> {
+    return viewerOf(request, this.#routes, this.#guard);
   }
 
   #shown(service: string, viewer: Admission): readonly EndpointTarget[] {

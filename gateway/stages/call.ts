@@ -11,12 +11,12 @@ import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
 import type { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Alternatives, EndpointTarget, Route } from "../catalog/target.js";
-import { notOneMessage, UnreachableError } from "../http/errors.js";
+import { CLIENT_GONE, HttpError, notOneMessage, UnreachableError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
 import type { ResponseMetadata, Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
-import { type RequestState, record } from "./record.js";
+import { type RequestState, recordStream } from "./record.js";
 import { reportFailure, write } from "./respond.js";
 import type { AdmittedStart, StreamCallOptions } from "./stream-call.js";
 
@@ -235,16 +235,22 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
   const isLate = request.upgrade === true || state.dialect.takesChunks(request, target, route);
   const begin = async (): Promise<AdmittedStart> =>
     startOf(admitted, isLate ? await guard.admit(credentials, target.endpoint) : admission, options);
+  let isByClient = false;
   return {
     ...{ target, route, guard, admission, deadlineMonotonicMs: deadline, begin, heartbeatMs },
     completeDetails: (status) => completeDetails(admitted, status),
-    toFailure: (error) => reportFailure(error, state, log),
+    toFailure(error) {
+      // A stream that the service ends with CANCELLED has this status too, but another error.
+      isByClient ||= error instanceof HttpError && error.status === CLIENT_GONE;
+      return reportFailure(error, state, log);
+    },
     onMetadata(headers, trailers) {
       const metadata = route.metadata ?? target.metadata;
       if (metadata.isAny || target.statuses !== undefined)
         state.response = responseOf(target, metadata, headers, trailers);
     },
-    onEnd: ({ status, bytes, ...counts }) => record(request, state, { status, length: bytes }, options, counts),
+    onEnd: ({ status, bytes, ...counts }) =>
+      recordStream(request, state, { status, length: bytes, isByClient }, options, counts),
   };
 }
 

@@ -108,13 +108,30 @@ function refusedCaller({ refusal }: RequestState): RefusalCause | undefined {
   return isKnown ? refused : undefined;
 }
 
+type Counts = Pick<StreamEnd, "messages" | "received">;
+
+/**
+ * Records a stream that has ended after its response had begun. Most streams end when their client
+ * has seen enough, so that is recorded as a success, with `endedBy` in the log.
+ */
+export function recordStream(
+  request: GatewayRequest,
+  state: RequestState,
+  { status, length, isByClient }: Pick<GatewayResponse, "status" | "length"> & { readonly isByClient: boolean },
+  options: StageOptions,
+  counts?: Counts,
+): void {
+  const end = isByClient ? { status: 200, length } : { status, length };
+  record(request, state, end, options, isByClient ? { ...counts, endedBy: "client" } : counts);
+}
+
 /** Records a request that has ended. Health probes are not recorded. */
 export function record(
   request: GatewayRequest,
   state: RequestState,
   { status, length }: Pick<GatewayResponse, "status" | "length">,
   { log, metrics, usage, refusals }: StageOptions,
-  counts?: Pick<StreamEnd, "messages" | "received">,
+  more?: Partial<Counts> & { readonly endedBy?: "client" },
 ): void {
   const { target, admission, requestId } = state;
   if (isProbe(request, target?.endpoint, status)) return;
@@ -144,6 +161,6 @@ export function record(
     namespace: admission?.namespace,
     bytes: length,
     failure: state.failure,
-    ...counts,
+    ...more,
   });
 }

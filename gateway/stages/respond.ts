@@ -7,6 +7,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
 import type { EndpointTarget, Route } from "../catalog/target.js";
 import {
+  CLIENT_GONE,
   type Failure,
   type HttpError,
   NO_MEMORY,
@@ -20,7 +21,7 @@ import { encoded, isLarge } from "./compress.js";
 import { isLoopbackHost } from "./cors.js";
 import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
-import { RequestState, record } from "./record.js";
+import { RequestState, record, recordStream } from "./record.js";
 
 /**
  * Maximum size of a response, in bytes, for which no memory is reserved: the operating system most
@@ -145,7 +146,11 @@ function recorded(
   const { session, body, length } = response;
   if (session !== undefined) return response;
   if (!isStream(body)) record(request, state, { status, length }, options);
-  else body.onClosed?.((status) => record(request, state, { status, length }, options));
+  else {
+    body.onClosed?.((status) =>
+      recordStream(request, state, { status, length, isByClient: status === CLIENT_GONE }, options),
+    );
+  }
   return response;
 }
 

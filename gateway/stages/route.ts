@@ -15,6 +15,7 @@ import { readCredentials } from "./credentials.js";
 import { type Allow, allowing, type BodyRoute, type Dialect } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import type { RequestState } from "./record.js";
+import { pathsInWords } from "./viewer.js";
 
 /**
  * Ends a request with:
@@ -171,12 +172,12 @@ const NOT_RPC: BareResponse = {
 /** At a gRPC path, JSON is a call only with the header Connect-Protocol-Version. */
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
 
-function noRoute(
+async function noRoute(
   request: GatewayRequest,
   path: string,
   state: RequestState,
-  { catalog: { routes, ready }, own }: StageOptions,
-): BareResponse {
+  { catalog: { routes, ready }, own, guard }: StageOptions,
+): Promise<BareResponse> {
   const { contentType } = request.headers;
   if (!ready) throw new StatusError(Code.UNAVAILABLE, "The catalog of services has not arrived yet");
   if (contentType !== undefined && !JSON_TYPE.test(contentType) && routes.isRpc(path)) return NOT_RPC;
@@ -189,6 +190,11 @@ function noRoute(
     }
   }
   const documents = near.service === undefined ? "/openapi" : `/openapi/${near.service}.json`;
+  if (near.service !== undefined && near.path === undefined && /^(?:\/v1)?\/[^/]+\/?$/.test(path)) {
+    const paths = await pathsInWords(near.service, request, routes, guard);
+    if (paths !== "")
+      throw new HttpError(404, `No endpoint at ${printablePath(path)}, but at ${paths}; see ${documents}`);
+  }
   const hint = near.path === undefined ? `see ${documents}` : `did you mean ${near.path}?`;
   throw new HttpError(404, `No endpoint at ${printablePath(path)}; ${hint}`);
 }

@@ -8,6 +8,7 @@ import { PorticoError, readFailure, toConnectionError } from "./error.js";
 import { LIMITS, messagesOf, piecesOf } from "./lines.js";
 import type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
 import { CallScope } from "./scope.js";
+import { TokenSource } from "./token.js";
 import { type HttpBodyInput, toJson } from "./values.js";
 import { Socket } from "./websocket.js";
 
@@ -24,14 +25,14 @@ const MAX_GRPC_TIMEOUT_MS = 99_999_999;
 
 export class PorticoClient {
   readonly #url: string;
-  readonly #token: string | undefined;
+  readonly #tokens: TokenSource;
   readonly #namespace: string | undefined;
   readonly #timeout: number;
   readonly #retries: number;
 
   constructor({ url, token, namespace, timeout, retries }: PorticoOptions = {}) {
     this.#url = (url ?? (fromEnvironment("PORTICO_URL") || pageOrigin() || DEFAULT_URL)).replace(/\/+$/, "");
-    this.#token = (token ?? fromEnvironment("PORTICO_TOKEN")) || undefined;
+    this.#tokens = new TokenSource(token ?? fromEnvironment("PORTICO_TOKEN"));
     this.#namespace = (namespace ?? fromEnvironment("PORTICO_NAMESPACE")) || undefined;
     this.#timeout = timeout ?? DEFAULT_TIMEOUT_MS;
     this.#retries = retries ?? DEFAULT_RETRIES;
@@ -126,8 +127,10 @@ export class PorticoClient {
   }
 
   /**
-   * Retries a call when that is safe: when no connection could be opened. An idempotent endpoint is
-   * also retried after 429, after 503, and after a broken connection.
+   * Retries a call when that is safe: when no connection could be opened, or when the gateway
+   * refused it with 429 or 503 before it called a service. An idempotent endpoint is also retried
+   * after any 429, any 503, and a broken connection. After a 401 a call is repeated once, if there
+   * is another token.
    */
   async #retry<T>(
     scope: CallScope,
@@ -135,12 +138,23 @@ export class PorticoClient {
     { retries = this.#retries }: CallOptions = {},
     attempt: () => Promise<T>,
   ): Promise<T> {
+    scope.token = await this.#tokens.get(scope);
+    let isRenewed = false;
     for (let tried = 0; ; tried++) {
       try {
         return await attempt();
       } catch (error) {
+        if (error instanceof PorticoError && error.Code === 401 && !isRenewed) {
+          const renewed = await this.#tokens.renew(scope, scope.token);
+          if (renewed === undefined) throw error;
+          scope.token = renewed;
+          isRenewed = true;
+          tried--;
+          continue;
+        }
         if (tried >= retries || !(error instanceof PorticoError) || scope.signal.aborted) throw error;
-        const isSafe = error.neverSent || (idempotent && (error.Code === 429 || error.Code === 503));
+        const isBusy = error.Code === 429 || error.Code === 503;
+        const isSafe = error.neverSent || (isBusy && (idempotent || error.Id === GATEWAY));
         const wait = waitBefore(tried, error.retryAfter);
         if (!isSafe || wait > (scope.timeLeft ?? MAX_RETRY_AFTER_MS)) throw error;
         await scope.wait(wait);
@@ -157,13 +171,13 @@ export class PorticoClient {
     const headers = { ...this.#headers(scope), "Content-Type": contentType, Accept: "application/json" };
     const init = {
       method: "POST",
-      headers: this.#token === undefined ? headers : { ...headers, Authorization: `Bearer ${this.#token}` },
+      headers: scope.token === undefined ? headers : { ...headers, Authorization: `Bearer ${scope.token}` },
       body: data as string,
       signal: scope.signal,
       redirect: "error",
       credentials: "omit",
     } as const;
-    const response = await this.#read(scope, () => fetch(this.#url + this.#pathOf(endpoint), init));
+    const response = await this.#read(scope, () => fetch(this.#url + this.#pathOf(scope, endpoint), init));
     if (response.ok && (endpoint.answersBytes || isJson(response) || hasNoContent(response))) return response;
     throw await this.#read(scope, () => readFailure(scope.service, response));
   }
@@ -186,9 +200,9 @@ export class PorticoClient {
    * needs a WebSocket.
    */
   async #open(scope: CallScope, endpoint: EndpointEntry): Promise<Socket> {
-    const url = this.#url + this.#pathOf(endpoint);
+    const url = this.#url + this.#pathOf(scope, endpoint);
     try {
-      return await Socket.open(scope, { url, token: this.#token, headers: this.#headers(scope) });
+      return await Socket.open(scope, { url, token: scope.token, headers: this.#headers(scope) });
     } catch (error) {
       scope.check();
       if (!(error instanceof PorticoError)) throw error;
@@ -201,8 +215,8 @@ export class PorticoClient {
    * With a token the path begins with `/v1`, where the token must be valid. But a token is valid in
    * its own namespace only, so a call that names a namespace has no `/v1`.
    */
-  #pathOf({ path }: EndpointEntry): string {
-    return this.#token !== undefined && this.#namespace === undefined ? `/v1${path}` : path;
+  #pathOf({ token }: CallScope, { path }: EndpointEntry): string {
+    return token !== undefined && this.#namespace === undefined ? `/v1${path}` : path;
   }
 
   #headers({ timeLeft }: CallScope): Record<string, string> {
@@ -213,6 +227,8 @@ export class PorticoClient {
   }
 }
 
+/** The `Id` of errors of the gateway that belong to no service, because none was called. */
+const GATEWAY = "gateway";
 /** The status of the response to a plain request for an endpoint that takes a stream. */
 const UPGRADE_REQUIRED = 426;
 

@@ -76,14 +76,19 @@ export function toConnectionError(service: string, url: string, thrown: unknown)
 export async function readFailure(service: string, response: Response): Promise<PorticoError> {
   const { status, statusText, headers, url } = response;
   const text = await response.text();
-  const retryAfter = Number(headers.get("retry-after") ?? Number.NaN);
+  const retryAfter = secondsOf(headers.get("retry-after") ?? "");
   const circumstances = {
     requestId: requestIdOf(response),
-    retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
+    retryAfter: Number.isFinite(retryAfter) ? Math.max(0, retryAfter) : undefined,
   };
   const Detail = `${url} answered ${status} ${statusText}, but not as Portico does`;
   const other = { Id: service, Code: status, Detail, Status: statusText };
   return new PorticoError(readErrorObject(text) ?? other, circumstances);
+}
+
+/** Seconds, or a date (RFC 9110, section 10.2.3). NaN for any other text. */
+function secondsOf(retryAfter: string): number {
+  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : (Date.parse(retryAfter) - Date.now()) / 1000;
 }
 
 export function requestIdOf({ headers }: Response): string | undefined {

@@ -6,7 +6,14 @@ export { PorticoClient } from "./client.js";
 export { PorticoError } from "./error.js";
 export { Portico } from "./gen/portico.js";
 export type * from "./gen/services.js";
-export type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
+export type {
+  CallOptions,
+  EndpointEntry,
+  EndpointTable,
+  Messages,
+  PorticoOptions,
+  TokenFunction,
+} from "./options.js";
 export type {
   AnyMessage,
   Bytes,

@@ -6,6 +6,8 @@ import type { CallScope } from "./scope.js";
 export const LIMITS = {
   /** Portico sends an empty line every 15 s while a stream has no message. */
   maxSilenceMs: 45_000,
+  /** Maximum wait for the token function. */
+  maxTokenMs: 30_000,
   /**
    * Maximum characters of one message, and of all messages that were received by WebSocket and not
    * read yet.

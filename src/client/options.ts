@@ -10,9 +10,10 @@ export interface PorticoOptions {
    */
   readonly url?: string | undefined;
   /**
-   * An access token or API key. Default: PORTICO_TOKEN. With an empty token, calls have no token.
+   * An access token or API key, or a function that gives one. Default: PORTICO_TOKEN. With an empty
+   * token, calls have no token.
    */
-  readonly token?: string | undefined;
+  readonly token?: string | TokenFunction | undefined;
   /** The namespace to call in. Default: PORTICO_NAMESPACE, otherwise the token's own. */
   readonly namespace?: string | undefined;
   /**
@@ -23,6 +24,14 @@ export interface PorticoOptions {
   /** Maximum number of retries of a call. A call is retried only when that is safe. Default 2. */
   readonly retries?: number | undefined;
 }
+
+/**
+ * Gives the token of the calls. It is called before the first call. When a token is refused with
+ * 401, it is called once more with that token, and the call is repeated once.
+ */
+export type TokenFunction = (hint: {
+  readonly refused: string | undefined;
+}) => string | undefined | Promise<string | undefined>;
 
 /** Options of one call. */
 export interface CallOptions {

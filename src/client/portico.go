@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,6 +33,11 @@ type Options struct {
 
 	// Token is an access token or API key. Default: PORTICO_TOKEN.
 	Token string
+
+	// TokenFunc gives the token instead of Token. It is called before the first call, with an empty
+	// text. When a token is refused with 401, it is called once more with that token, and the call is
+	// repeated once. It must be safe for use by several goroutines.
+	TokenFunc func(ctx context.Context, refused string) (string, error)
 
 	// Namespace is the namespace to call in. Default: PORTICO_NAMESPACE, otherwise the token's own.
 	Namespace string
@@ -110,6 +116,8 @@ const (
 	maxWait   = 2 * time.Second
 	// A stream without a deadline is not retried if the response asks for a longer wait.
 	maxRetryAfter = 30 * time.Second
+	// A call without a deadline waits for TokenFunc no longer than this.
+	maxTokenWait = 30 * time.Second
 	// The maximum of the header Grpc-Timeout in milliseconds: it has at most eight digits.
 	maxGrpcTimeout = 99_999_999
 	maxMessage     = 64 << 20
@@ -135,6 +143,8 @@ type endpoint struct {
 // transport makes calls. It is safe for use by several goroutines.
 type transport struct {
 	options Options
+	// The token that was given last; nil before the first.
+	token atomic.Pointer[string]
 }
 
 func newTransport(options Options) *transport {
@@ -151,7 +161,62 @@ func newTransport(options Options) *transport {
 		notFollowed := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 		options.HTTPClient = &http.Client{CheckRedirect: notFollowed}
 	}
-	return &transport{options}
+	t := &transport{options: options}
+	if options.TokenFunc == nil {
+		t.token.Store(&options.Token)
+	}
+	return t
+}
+
+// currentToken is empty if calls have no token.
+func (t *transport) currentToken() string {
+	if token := t.token.Load(); token != nil {
+		return *token
+	}
+	return ""
+}
+
+// ask calls TokenFunc. It waits no longer than the call may take, also for a function that ignores
+// its context.
+func (t *transport) ask(ctx context.Context, e endpoint, refused string) error {
+	ctx, cancel := context.WithTimeout(ctx, maxTokenWait)
+	defer cancel()
+	type result struct {
+		token string
+		err   error
+	}
+	given := make(chan result, 1)
+	go func() {
+		token, err := t.options.TokenFunc(ctx, refused)
+		given <- result{token, err}
+	}()
+	select {
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return t.failure(ctx, e, ctx.Err())
+		}
+		return &Error{Id: e.service, Code: 504, Detail: "TokenFunc gave no token in time", Status: "Gateway Timeout"}
+	case r := <-given:
+		if r.err != nil {
+			return &Error{Id: e.service, Code: 401, Detail: "TokenFunc failed: " + r.err.Error(), Status: "Unauthorized"}
+		}
+		t.token.Store(&r.token)
+		return nil
+	}
+}
+
+// renew gets another token after one was refused. It reports whether there is another one.
+func (t *transport) renew(ctx context.Context, e endpoint, refused string) (bool, error) {
+	if t.options.TokenFunc == nil || refused == "" {
+		return false, nil
+	}
+	// Another call may have renewed it in the meantime.
+	if t.currentToken() == refused {
+		if err := t.ask(ctx, e, refused); err != nil {
+			return false, err
+		}
+	}
+	return t.currentToken() != refused, nil
 }
 
 func first(values ...string) string {
@@ -281,17 +346,39 @@ func lastLine(line []byte, response *http.Response) error {
 	return failure
 }
 
-// retry retries a call when that is safe: when no connection could be opened. An idempotent
-// endpoint is also retried after 429, after 503, and after a broken connection. Waits have jitter,
-// so that clients that failed at the same time do not retry at the same time.
+// retry retries a call when that is safe: when no connection could be opened, or when the gateway
+// refused it with 429 or 503 before it called a service. An idempotent endpoint is also retried
+// after any 429 and 503, and after a broken connection. Waits have jitter, so that clients that
+// failed at the same time do not retry at the same time. After a 401 a call is repeated once, if
+// there is another token.
 func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() (A, error)) (A, error) {
+	if t.token.Load() == nil {
+		if err := t.ask(ctx, e, ""); err != nil {
+			var none A
+			return none, err
+		}
+	}
+	renewed := false
 	for tried := 0; ; tried++ {
+		token := t.currentToken()
 		answer, err := attempt()
 		var failure *Error
+		if !renewed && errors.As(err, &failure) && failure.Code == 401 {
+			renewed = true
+			isOther, problem := t.renew(ctx, e, token)
+			if problem != nil {
+				return answer, problem
+			}
+			if isOther {
+				tried--
+				continue
+			}
+		}
 		if err == nil || !errors.As(err, &failure) || tried >= t.options.Retries || ctx.Err() != nil {
 			return answer, err
 		}
-		isSafe := failure.NeverSent || (e.idempotent && (failure.Code == 429 || failure.Code == 503))
+		isBusy := failure.Code == 429 || failure.Code == 503
+		isSafe := failure.NeverSent || (isBusy && (e.idempotent || failure.Id == "gateway"))
 		wait := failure.RetryAfter + time.Duration(rand.Int64N(int64(min(maxWait, firstWait<<min(tried, 10)))))
 		limit := maxRetryAfter
 		if deadline, ok := ctx.Deadline(); ok {
@@ -314,7 +401,7 @@ func retry[A any](ctx context.Context, t *transport, e endpoint, attempt func() 
 // valid. But a token is valid in its own namespace only, so a call that names a namespace has no
 // /v1.
 func (t *transport) url(e endpoint) string {
-	if t.options.Token != "" && t.options.Namespace == "" {
+	if t.currentToken() != "" && t.options.Namespace == "" {
 		return t.options.URL + "/v1" + e.path
 	}
 	return t.options.URL + e.path
@@ -323,8 +410,8 @@ func (t *transport) url(e endpoint) string {
 // header returns the headers of every call: the caller, the namespace and the remaining time.
 func (t *transport) header(ctx context.Context) http.Header {
 	header := http.Header{}
-	if t.options.Token != "" {
-		header.Set("Authorization", "Bearer "+t.options.Token)
+	if token := t.currentToken(); token != "" {
+		header.Set("Authorization", "Bearer "+token)
 	}
 	if t.options.Namespace != "" {
 		header.Set("Platform-Namespace", t.options.Namespace)

@@ -14,12 +14,15 @@ import dataclasses
 import datetime
 import enum
 import functools
+import inspect
 import itertools
 import json
 import math
 import os
+import queue
 import random
 import re
+import threading
 import time
 import types
 import typing
@@ -259,14 +262,102 @@ class _Deadline:
             raise PorticoError(service, 504, f"No answer within {self.timeout} s", "Gateway Timeout")
 
 
+TokenFunction = typing.Callable[[str | None], typing.Union[str, None, typing.Awaitable[str | None]]]
+"""Gives the token of the calls. It is called before the first call, with None.
+
+When a token is refused with 401, it is called once more with that token, and the call is repeated
+once. Only AsyncPortico takes a function that is awaited.
+"""
+
+# Seconds that a call without a deadline waits for the token function.
+_MAX_TOKEN_WAIT = 30.0
+
+
+class _Tokens:
+    """The token of a client's calls: a text, or a function that gives one when it is needed."""
+
+    def __init__(self, given: str | TokenFunction | None) -> None:
+        self._give = given if callable(given) else None
+        self.current = None if callable(given) else given or None
+
+    @property
+    def given(self) -> str | TokenFunction:
+        return self._give or self.current or ""
+
+    @property
+    def must_ask(self) -> bool:
+        return self._give is not None and self.current is None
+
+    def may_renew(self, failure: PorticoError, refused: str | None) -> bool:
+        return failure.code == 401 and self._give is not None and refused is not None
+
+    def ask(self, call: _Call[typing.Any], deadline: _Deadline, refused: str | None = None) -> None:
+        """Calls the function, in a thread, because it may hang."""
+        if self.current != refused:
+            return  # Another call has renewed it in the meantime.
+        given: queue.SimpleQueue[tuple[typing.Any, Exception | None]] = queue.SimpleQueue()
+        threading.Thread(target=lambda: given.put(self._result(refused)), daemon=True).start()
+        try:
+            token, error = given.get(timeout=self._wait(deadline))
+        except queue.Empty:
+            raise _token_late(call) from None
+        self._keep(call, token, error)
+
+    async def ask_async(self, call: _Call[typing.Any], deadline: _Deadline, refused: str | None = None) -> None:
+        if self.current != refused:
+            return
+        try:
+            token, error = await asyncio.wait_for(self._awaited(refused), self._wait(deadline))
+        except asyncio.TimeoutError:
+            raise _token_late(call) from None
+        self._keep(call, token, error)
+
+    async def _awaited(self, refused: str | None) -> tuple[typing.Any, Exception | None]:
+        assert self._give is not None
+        if not inspect.iscoroutinefunction(self._give):
+            token, error = await asyncio.to_thread(self._result, refused)
+        else:
+            token, error = self._result(refused)
+        try:
+            return (await token if inspect.isawaitable(token) else token), error
+        except Exception as thrown:
+            return None, thrown
+
+    def _result(self, refused: str | None) -> tuple[typing.Any, Exception | None]:
+        assert self._give is not None
+        try:
+            return self._give(refused), None
+        except Exception as thrown:
+            return None, thrown
+
+    def _keep(self, call: _Call[typing.Any], token: typing.Any, error: Exception | None) -> None:
+        detail = f"failed: {error}" if error else f"gave no text, but {type(token).__name__}"
+        if error is not None or not isinstance(token, (str, types.NoneType)):
+            raise PorticoError(call.service, 401, f"The token function {detail}", "Unauthorized") from error
+        self.current = token or None
+
+    @staticmethod
+    def _wait(deadline: _Deadline) -> float:
+        return min(_MAX_TOKEN_WAIT, math.inf if deadline.left is None else deadline.left)
+
+
+def _token_late(call: _Call[typing.Any]) -> PorticoError:
+    return PorticoError(call.service, 504, "The token function gave no token in time", "Gateway Timeout")
+
+
 class _Settings:
     """What both clients share: address and headers, reading responses and errors, and retries."""
 
     def __init__(
-        self, url: str | None, token: str | None, namespace: str | None, timeout: float | None, retries: int | None
+        self,
+        url: str | None,
+        token: str | TokenFunction | None,
+        namespace: str | None,
+        timeout: float | None,
+        retries: int | None,
     ) -> None:
         self.url = (url or os.environ.get("PORTICO_URL") or _DEFAULT_URL).rstrip("/")
-        self.token = os.environ.get("PORTICO_TOKEN") if token is None else token
+        self.tokens = _Tokens(os.environ.get("PORTICO_TOKEN") if token is None else token)
         self.namespace = os.environ.get("PORTICO_NAMESPACE") if namespace is None else namespace
         self.timeout = _DEFAULT_TIMEOUT if timeout is None else timeout
         self.retries = _DEFAULT_RETRIES if retries is None else retries
@@ -279,13 +370,14 @@ class _Settings:
         """
         deadline.check(call.service)
         headers = {}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
+        token = self.tokens.current
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         if self.namespace:
             headers["Platform-Namespace"] = self.namespace
         if deadline.left is not None:
             headers["Grpc-Timeout"] = f"{min(math.ceil(deadline.left * 1000), _MAX_GRPC_TIMEOUT)}m"
-        version = "/v1" if self.token and not self.namespace else ""
+        version = "/v1" if token and not self.namespace else ""
         return self.url + version + call.path, headers
 
     def build(
@@ -314,12 +406,14 @@ class _Settings:
         """Seconds to wait before the next retry.
 
         Raises the failure if the call must not be retried. A call is retried if no connection could
-        be opened. An idempotent endpoint is also retried after 429 and 503. Waits have jitter, so
-        that clients that failed at the same time do not retry at the same time.
+        be opened, or if the gateway refused it with 429 or 503 before it called a service. An
+        idempotent endpoint is also retried after any 429 and 503. Waits have jitter, so that
+        clients that failed at the same time do not retry at the same time.
         """
         left = deadline.left
         wait = (failure.retry_after or 0.0) + random.random() * min(_MAX_WAIT, _FIRST_WAIT * (1 << tried))
-        is_safe = failure.never_sent or (call.idempotent and failure.code in (429, 503))
+        is_busy = failure.code in (429, 503)
+        is_safe = failure.never_sent or (is_busy and (call.idempotent or failure.id == "gateway"))
         tries_left = tried < (self.retries if call.retries is None else call.retries)
         if not tries_left or not is_safe or wait > (_MAX_RETRY_AFTER if left is None else left):
             raise failure
@@ -405,7 +499,7 @@ class _Client:
     def __init__(
         self,
         url: str | None = None,
-        token: str | None = None,
+        token: str | TokenFunction | None = None,
         *,
         namespace: str | None = None,
         timeout: float | None = None,
@@ -413,6 +507,7 @@ class _Client:
     ) -> None:
         """A value that is not given is read from PORTICO_URL, PORTICO_TOKEN and PORTICO_NAMESPACE.
 
+        `token` is an access token or API key, or a function that gives one (TokenFunction).
         `timeout` is the maximum time of a call in seconds, including its retries. Default 30. A
         stream has a deadline only if its call gives one. `retries` is the maximum number of retries
         of a call. A call is retried only when that is safe. Default 2.
@@ -444,13 +539,23 @@ class PorticoClient(_Client):
         self.close()
 
     def _retry(self, call: _Call[typing.Any], deadline: _Deadline, attempt: typing.Callable[[], _T]) -> _T:
+        tokens, renewed = self._settings.tokens, False
+        if tokens.must_ask:
+            tokens.ask(call, deadline)
         for tried in itertools.count():
+            token = tokens.current
             try:
                 return attempt()
             except httpx.HTTPError as thrown:
                 failure = self._settings.failure_of(call, thrown, deadline)
             except PorticoError as refused:
                 failure = refused
+            if not renewed and tokens.may_renew(failure, token):
+                renewed = True
+                tokens.ask(call, deadline, token)
+                if tokens.current == token:
+                    raise failure
+                continue
             time.sleep(self._settings.wait_before(call, failure, tried, deadline))
         raise AssertionError("the loop above has no end")
 
@@ -506,13 +611,23 @@ class AsyncPorticoClient(_Client):
     async def _retry(
         self, call: _Call[typing.Any], deadline: _Deadline, attempt: typing.Callable[[], typing.Awaitable[_T]]
     ) -> _T:
+        tokens, renewed = self._settings.tokens, False
+        if tokens.must_ask:
+            await tokens.ask_async(call, deadline)
         for tried in itertools.count():
+            token = tokens.current
             try:
                 return await asyncio.wait_for(attempt(), deadline.left)
             except (asyncio.TimeoutError, httpx.HTTPError) as thrown:
                 failure = self._settings.failure_of(call, thrown, deadline)
             except PorticoError as refused:
                 failure = refused
+            if not renewed and tokens.may_renew(failure, token):
+                renewed = True
+                await tokens.ask_async(call, deadline, token)
+                if tokens.current == token:
+                    raise failure
+                continue
             await asyncio.sleep(self._settings.wait_before(call, failure, tried, deadline))
         raise AssertionError("the loop above has no end")
 

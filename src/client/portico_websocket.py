@@ -229,7 +229,7 @@ def _bidi(portico: PorticoClient, call: _Call[_T]) -> typing.Iterator[BidiStream
     """Each call has a thread that reads and writes the WebSocket and responds to its pings."""
     settings = portico._settings
     client = AsyncPorticoClient(
-        settings.url, settings.token or "", namespace=settings.namespace or "", retries=settings.retries
+        settings.url, settings.tokens.given, namespace=settings.namespace or "", retries=settings.retries
     )
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True, name=f"portico {call.path}")

@@ -4,6 +4,8 @@ import type { CallOptions } from "./options.js";
 
 export class CallScope {
   readonly service: string;
+  /** The token of the current attempt; undefined for none. */
+  token: string | undefined;
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
   /** On the clock of performance.now(), in milliseconds. */

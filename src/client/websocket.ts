@@ -4,6 +4,7 @@
  */
 import { type ErrorObject, PorticoError, readErrorObject, toConnectionError } from "./error.js";
 import { LIMITS } from "./lines.js";
+import { nodeWebSocketClass, type WebSocketClass, type WebSocketLike } from "./node-websocket.js";
 import type { Messages } from "./options.js";
 import type { CallScope } from "./scope.js";
 import { toJson } from "./values.js";
@@ -14,18 +15,6 @@ const UNSENT_LOOK_MS = 10;
 /** A close code of Portico is this number plus an HTTP status. */
 const STATUS_CODES = 4000;
 const OK = 1000;
-
-/** The part of a WebSocket that is used here. Node 20 has no type for it. */
-interface WebSocketLike {
-  readonly bufferedAmount: number;
-  send(text: string): void;
-  close(): void;
-  onopen: unknown;
-  onmessage: unknown;
-  onerror: unknown;
-  onclose: unknown;
-}
-type WebSocketClass = new (url: string, options: unknown) => WebSocketLike;
 
 /** The parameters for opening a WebSocket. */
 export interface Handshake {
@@ -39,18 +28,10 @@ export interface Handshake {
 const isNode =
   typeof (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node === "string";
 
-/** Node 20 has no WebSocket class, but the package undici has one. */
+/** Node 20 has no WebSocket class. */
 async function webSocketClass(): Promise<WebSocketClass> {
   const own = (globalThis as { WebSocket?: WebSocketClass }).WebSocket;
-  if (own !== undefined) return own;
-  const name = "undici"; // Not a literal, so that bundlers and compilers do not resolve it.
-  try {
-    return ((await import(name)) as { WebSocket: WebSocketClass }).WebSocket;
-  } catch (cause) {
-    throw new Error("Streams that a client sends need a WebSocket, which this Node has not: npm install undici", {
-      cause,
-    });
-  }
+  return own ?? nodeWebSocketClass();
 }
 
 /**

@@ -16,7 +16,9 @@ const rows: Row[] = [
   ["user xyzzy", 2, /^Too many arguments for 'user'\. .*\nFor help: portico user --help\n$/],
   ["auth list ruls", 2, /Did you mean rules\?/],
   ["logn", 2, /^There is no command or service logn\. Did you mean login\?\n/],
-  ["help rules", 2, /^There is no command rules\n$/],
+  ["help auth rules", 2, /^There is no command auth rules\n$/],
+  ["help logn", 2, /^There is no command or service logn\. Did you mean login\?\n/],
+  ["help helloworld", 1, /^Portico does not respond/],
   ["login --acount bob", 2, /^Unknown option '--acount'\n\(Did you mean --account\?\)/],
   ["login surplus", 2, /^Too many arguments for 'login'/],
   ["auth delete rule", 2, /^Missing required argument 'id'\nFor help: portico auth delete rule --help\n$/],
@@ -39,17 +41,24 @@ const rows: Row[] = [
   ["services --url http://admin:secret@localhost", 2, /^The address .* must be like http:/],
   ["shop orders get now", 2, /^What is "now"\? Fields are given as --name=value/],
 
+  // The file of a request.
+  ["call helloworld Call @missing.json", 2, /^The request cannot be read: ENOENT.*missing\.json'\n$/],
+  ["call helloworld Call @test", 2, /^The request cannot be read: EISDIR/],
+  ["call helloworld Call @", 2, /^@ needs the name of a file: @request\.json\n$/],
+
   // Without a terminal: the error says how to pass the password.
   ["login", 2, /^There is no terminal .* PORTICO_PASSWORD or by --password-stdin\n$/],
   ["login --password-stdin", 2, /^Standard input holds no password\n$/],
 
   // Not logged in: exit code 4.
   ["user", 4, /^Not logged in to http:\/\/127\.0\.0\.1:1\. Log in first: portico login\n$/],
+  ["user token --url http://[::1]:1", 4, /Log in first: portico login --url 'http:\/\/\[::1\]:1'\n$/],
   [
-    "user token --url http://[::1]:1 --profile bob",
+    "services --url http://[::1]:1 --profile bob",
     4,
-    /Log in first: portico login --url 'http:\/\/\[::1\]:1' --profile bob\n$/,
+    /^There is no profile bob; there is none yet\. .*: portico login --url 'http:\/\/\[::1\]:1' --profile bob\n$/,
   ],
+  ["login --profile bob", 2, /^There is no terminal/],
   ["auth list rules", 4, /^Not logged in/],
   ["usage", 4, /^Not logged in/],
   ["auth create account bob", 4, /^Not logged in/],

@@ -1,6 +1,9 @@
 /** Which paths name an endpoint, and the responses to paths that name none. */
 import { ADA, GREETING, HELLO, type HttpCase, NAME } from "./case.js";
 
+/** Decides who may see which endpoints there are. */
+const DESCRIBE = "service:registry:Registry.Describe";
+
 /** Paths that name an endpoint, in any case. */
 export const shapes: readonly HttpCase[] = [
   {
@@ -231,6 +234,8 @@ export const oddPaths: readonly HttpCase[] = [
     body: NAME,
     status: 404,
     id: "helloworld",
+    detail: /^No endpoint at \/v1\/helloworld, but at \/helloworld\/Call, /,
+    decides: DESCRIBE,
   },
   { title: "v1 alone names nothing", target: "/v1", status: 404 },
   { title: "there is no v2", method: "POST", target: "/v2/helloworld/call", body: NAME, status: 404 },
@@ -300,7 +305,25 @@ export const nowhere: readonly HttpCase[] = [
     status: 404,
     detail: "No endpoint at /[secret]; see /openapi",
   },
-  { title: "a service whose main gRPC service has no endpoint Call", target: "/auth", status: 404, id: "auth" },
+  {
+    title: "a service whose main gRPC service has no endpoint Call, with the endpoints that the caller may call",
+    target: "/auth",
+    headers: [ADA],
+    status: 404,
+    id: "auth",
+    detail:
+      "No endpoint at /auth, but at /auth/Login, /auth/Refresh, /auth/Logout, /auth/WhoAmI, /auth/Accounts/SetPassword, " +
+      "/auth/Keys/List, /auth/Keys/Create, /auth/Keys/Revoke and 4 more; see /openapi/auth.json",
+    decides: DESCRIBE,
+  },
+  {
+    title: "the same without a token: only the endpoints that need none",
+    target: "/auth/",
+    status: 404,
+    id: "auth",
+    detail: "No endpoint at /auth/, but at /auth/Login, /auth/Refresh; see /openapi/auth.json",
+    decides: DESCRIBE,
+  },
   {
     title: "the stream for guards does not exist for callers",
     method: "POST",

@@ -36,7 +36,7 @@ const namespaces: [args: string, env: NodeJS.ProcessEnv, namespace: string][] = 
   ["user namespace --namespace from-flag", { PORTICO_NAMESPACE: "from-variable" }, "from-flag"],
   ["user namespace", { PORTICO_NAMESPACE: "from-variable" }, "from-variable"],
   ["user namespace", { PORTICO_PROFILE: "work" }, "from-work"],
-  ["user namespace", { PORTICO_PROFILE: "new" }, "default"],
+  ["user namespace", {}, "from-default-profile"],
 ];
 for (const [args, env, namespace] of namespaces) {
   t.test(`portico ${args} with ${JSON.stringify(env)} is ${namespace}`, async (t) => {
@@ -44,6 +44,19 @@ for (const [args, env, namespace] of namespaces) {
     t.equal(stdout, `${namespace}\n`);
   });
 }
+
+t.test("a profile that does not exist fails, and the error names the others", async (t) => {
+  const env = { XDG_CONFIG_HOME: config };
+  const expected =
+    "There is no profile nope; there are: default, work. To make it, log in: portico login --profile nope\n";
+  for (const [args, more] of [
+    [["services", "--profile", "nope"], {}],
+    [["services"], { PORTICO_PROFILE: "nope" }],
+  ] as const) {
+    const { exit, stderr } = await portico(args, { env: { ...env, ...more } });
+    t.same({ exit, stderr }, { exit: 4, stderr: expected });
+  }
+});
 
 t.test("warns before a password is sent over plain HTTP to another host", async (t) => {
   const login = (url: string) =>

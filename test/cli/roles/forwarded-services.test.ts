@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import grpc, { type ServiceClientConstructor } from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
@@ -171,6 +172,29 @@ for (const [port, forged] of [
     );
   });
 }
+
+t.test("the service calls others for itself and for its caller, by examples/assertion/exchange.js", async (t) => {
+  const { authorityClient, exchange } = await import(pathToFileURL("examples/assertion/exchange.js").href);
+  const admin = await administrator(http, data);
+  const enrolled = await call(`${http}/v1/auth/Enrolments/Create`, { name: "shapes" }, admin);
+  const { secret: enrolment } = enrolled.body as { secret: string };
+  const authority = authorityClient(portico.address("gRPC"));
+  t.teardown(() => authority.close());
+  const resource = "service:shapes:Shapes.One";
+  const { text: actingFor } = await answerOf((done) =>
+    client.One({ text: "assertion", count: 0 }, metadata(admin), done),
+  );
+  const told = async (given: object) => {
+    const { metadata, lifetimeMs } = await exchange(authority, { enrolment, resource, ...given });
+    t.ok(lifetimeMs > 0 && lifetimeMs <= 60_000, `it is valid for ${lifetimeMs} ms`);
+    return (await answerOf((done) => client.One({ text: "hello", count: 0 }, metadata, done))).text;
+  };
+  t.match(await told({ actingFor }), /^hello x-portico-account=admin /);
+  t.match(await told({}), /^hello x-portico-account= /);
+  const refused = { code: grpc.status.UNAUTHENTICATED };
+  await t.rejects(told({ actingFor: `x${actingFor.slice(1)}` }), refused, "an assertion that the service invented");
+  await t.rejects(told({ actingFor, enrolment: "pte_wrong" }), refused);
+});
 
 t.test("the service's status passes with its trailers", async (t) => {
   const failed = answerOf((done) => client.Fail({ text: "", count: 0 }, done));

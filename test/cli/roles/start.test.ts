@@ -12,8 +12,14 @@ t.test("the first start that succeeds prints a password once; only the owner can
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const inUse = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
-  const failed = await refused(["server"], { PORTICO_DATA: data, PORTICO_HTTP: inUse, PORTICO_GRPC: "127.0.0.1:0" });
-  t.match(failed, { code: 1, output: `${inUse} is in use` });
+  const free = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
+  for (const variable of Object.keys(free)) {
+    const failed = await refused(["server"], { PORTICO_DATA: data, ...free, [variable]: inUse });
+    t.match(failed, { code: 1, output: `${inUse} is in use; name another address in ${variable}` });
+  }
+  const failed = await refused(["authority"], { PORTICO_DATA: data, ...free, PORTICO_GRPC: inUse });
+  t.match(failed, { code: 1, output: `${inUse} is in use; name another address in PORTICO_GRPC` });
+  t.notOk(existsSync(data), "nothing is written");
   taken.close();
   const first = await start(["server"], { PORTICO_DATA: data });
   const file = join(data, "admin-password");

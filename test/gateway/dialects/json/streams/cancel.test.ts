@@ -29,7 +29,8 @@ for (const [title, path, headers] of [
       await once(response, "readable");
       return hears(() => response.destroy());
     });
-    t.match(await logLine(it, NAME), { status: 499 });
+    t.match(await logLine(it, NAME), { status: 200, endedBy: "client" });
+    t.notMatch(await it.metrics.text(), /^portico_requests_total.*"feed:Feed.Count".*code="4/m);
   });
 }
 
