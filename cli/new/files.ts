@@ -140,7 +140,7 @@ A service of Portico: gRPC inside, called as JSON from outside.
 | \`${name}.test.ts\` | its tests: \`npm test\` |
 | \`main.ts\` | starts it |
 | \`gen/\` | types and descriptors, written from \`proto/\`; not in git |
-| \`dist/\` | the built service; not in git |
+| \`dist/\` | the built service, which runs elsewhere; not in git |
 | \`${VENDOR}/\` | the version of Portico that built it, which \`npm install\` installs: keep it in git |
 
 \`npm run check\` checks the types.
@@ -148,8 +148,11 @@ A service of Portico: gRPC inside, called as JSON from outside.
 ## Elsewhere
 
     portico auth create enrolment ${name}                       # where Portico runs; prints a token
-    npm run build
+    npm run build                                               # makes dist/
     PORTICO_AUTHORITY=portico.example:8081 PORTICO_ENROLMENT=pte_… npm start
+
+\`dist/\` needs nothing but Node: copy it to another machine, and run \`node main.js\` there. Or make an image, with its Dockerfile:
+\`docker build --tag ${name} dist\`.
 
 The service checks who may call, as the rules of Portico say, also for calls that do not come through its door.
 

@@ -17,7 +17,7 @@ import {
 } from "../http/errors.js";
 import { type BareResponse, type GatewayRequest, type GatewayResponse, isStream } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
-import { isLoopbackHost } from "./cors.js";
+import { CrossOriginError, isLoopbackHost } from "./cors.js";
 import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { RequestState, record } from "./record.js";
@@ -157,6 +157,7 @@ export function reportFailure(thrown: unknown, state: RequestState, log: Logger)
   const failure = toFailure(thrown, state.dialect.usesServiceStatus);
   const { status } = failure;
   if (status === 401 || status === 403 || status === 429) state.refusal = { error: thrown, status };
+  if (thrown instanceof CrossOriginError) state.refusedOrigin = thrown.origin ?? "unknown";
   state.isLogged = !(thrown instanceof OverloadError || thrown === OVERLOADED);
   const mayQuote = state.target !== undefined && mayQuoteSecrets(state.target.endpoint);
   if (status >= 500)
