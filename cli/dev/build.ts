@@ -1,6 +1,6 @@
 /**
- * `portico build`: does once what `portico dev` does after each change: writes generated code to
- * `gen/`, and bundles to `dist/`.
+ * `portico build`: writes generated code to `gen/`, as `portico dev` does after each change, and
+ * bundles to `dist/` what runs on another machine.
  */
 import { readdirSync } from "node:fs";
 import { basename, resolve } from "node:path";
@@ -9,6 +9,7 @@ import type { Io } from "../terminal/io.js";
 import { paintFor } from "../terminal/text.js";
 import { Bundler } from "./bundle.js";
 import { compileContract } from "./contract.js";
+import { deployment } from "./deployment.js";
 import { CodeGenerator } from "./generated-code.js";
 import { framed, type SourceProblem } from "./problem.js";
 import { findTools } from "./tools.js";
@@ -24,10 +25,15 @@ export async function build(folder: string, io: Io): Promise<void> {
   if ("problems" in compiled) throw failed(compiled.problems, root, io);
   await new CodeGenerator(tools.tsProto).generate(compiled.descriptors, root);
   const tests = readdirSync(root).filter((name) => name.endsWith(".test.ts"));
-  const bundler = new Bundler(tools.esbuild, root, ["main.ts", ...tests]);
-  const { problems } = await bundler.bundle();
-  await bundler.close();
+  const { options, write } = deployment(root);
+  const bundlers = [new Bundler(tools.esbuild, root, ["main.ts"], options), new Bundler(tools.esbuild, root, tests)];
+  const problems: SourceProblem[] = [];
+  for (const bundler of bundlers) {
+    problems.push(...(await bundler.bundle()).problems);
+    await bundler.close();
+  }
   if (problems.length > 0) throw failed(problems, root, io);
+  write();
 }
 
 function failed(problems: readonly SourceProblem[], root: string, io: Io): CommandError {

@@ -1,10 +1,10 @@
 /**
  * Bundles `main.ts` of a service with its own files into `dist/main.js`, using esbuild. Packages
- * are not bundled.
+ * are not bundled, except by `portico build`.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import type { BuildContext, BuildFailure, Message } from "esbuild";
+import type { BuildContext, BuildFailure, BuildOptions, Message } from "esbuild";
 import type { SourceProblem } from "./problem.js";
 
 /** The result of bundling. */
@@ -23,8 +23,16 @@ export class Bundler {
   readonly #context: Promise<BuildContext<{ metafile: true; write: false }>>;
   #inputs: ReadonlySet<string> = new Set();
 
-  /** @param entries file names in the folder. */
-  constructor(esbuild: typeof import("esbuild"), folder: string, entries: readonly string[] = ["main.ts"]) {
+  /**
+   * @param entries file names in the folder.
+   * @param more options, such as those that also bundle packages.
+   */
+  constructor(
+    esbuild: typeof import("esbuild"),
+    folder: string,
+    entries: readonly string[] = ["main.ts"],
+    more: BuildOptions = {},
+  ) {
     this.#folder = folder;
     this.#context = esbuild.context({
       absWorkingDir: folder,
@@ -36,9 +44,10 @@ export class Bundler {
       platform: "node",
       target: "node20",
       sourcemap: true,
+      logLevel: "silent",
+      ...more,
       metafile: true,
       write: false,
-      logLevel: "silent",
     });
   }
 

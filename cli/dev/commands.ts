@@ -29,7 +29,7 @@ export function dev(io: Io, onExit: (code: number) => void): Command {
 }
 
 export function build(io: Io): Command {
-  const command = newCommand("build", "build a service once, as portico dev does after a change");
+  const command = newCommand("build", "build a service into dist/, which runs elsewhere");
   command.addArgument(new CompletedArgument("[folder]", folders).default(".", "this one"));
   examples(command, "portico build", "portico build greeter");
   return command.action(async (folder: string) => (await import("./build.js")).build(folder, io));

@@ -36,7 +36,9 @@ export async function runDev(folder: string, flags: Flags, io: Io): Promise<numb
   if (!existsSync(root)) throw new CommandError(`There is no folder ${root}`, EXIT.usage);
   const config = devConfig(root, flags, io);
   const printer = new Printer(io, root);
-  const log = createLog(io.env.PORTICO_LOG_LEVEL ? config.logLevel : "warn", { write: (line) => printer.log(line) });
+  const shown = io.env.PORTICO_LOG_LEVEL ? config.logLevel : "warn";
+  // The lines of requests, of which some say what the developer must set, have the level info.
+  const log = createLog(shown === "warn" ? "info" : shown, { write: (line) => printer.log(line, shown) });
   const gateway = await openDevGateway(config, log, io.signal).catch((error) => {
     exitSoon();
     throw error;

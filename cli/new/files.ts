@@ -1,6 +1,6 @@
 /** The files of a new service, as text. */
 import packageJson from "../../package.json" with { type: "json" };
-import { packageFolder } from "../terminal/package-folder.js";
+import { PACKED, VENDOR } from "./pack.js";
 
 /** The packages that build and check a service, in the versions that Portico itself uses. */
 const TOOLS = ["@bufbuild/buf", "@types/node", "esbuild", "ts-proto", "typescript"] as const;
@@ -116,8 +116,7 @@ function manifest(name: string): object {
       test: `portico build && node --test dist/${name}.test.js`,
       check: "portico build && tsc",
     },
-    // The package is not published, so a service depends on the installation that created it.
-    dependencies: { portico: `file:${packageFolder()}` },
+    dependencies: { portico: `file:${VENDOR}/${PACKED}` },
     devDependencies: Object.fromEntries(TOOLS.map((tool) => [tool, devDependencies[tool]])),
     allowScripts: { "@bufbuild/buf": true, esbuild: true },
   };
@@ -141,16 +140,25 @@ A service of Portico: gRPC inside, called as JSON from outside.
 | \`${name}.test.ts\` | its tests: \`npm test\` |
 | \`main.ts\` | starts it |
 | \`gen/\` | types and descriptors, written from \`proto/\`; not in git |
-| \`dist/\` | the built service; not in git |
+| \`dist/\` | the built service, which runs elsewhere; not in git |
+| \`${VENDOR}/\` | the version of Portico that built it, which \`npm install\` installs: keep it in git |
 
 \`npm run check\` checks the types.
 
 ## Elsewhere
 
     portico auth create enrolment ${name}                       # where Portico runs; prints a token
-    npm run build
+    npm run build                                               # makes dist/
     PORTICO_AUTHORITY=portico.example:8081 PORTICO_ENROLMENT=pte_… npm start
 
+\`dist/\` needs nothing but Node: copy it to another machine, and run \`node main.js\` there. Or make an image, with its Dockerfile:
+\`docker build --tag ${name} dist\`.
+
 The service checks who may call, as the rules of Portico say, also for calls that do not come through its door.
+
+## A newer Portico
+
+    npm pack "$(npm root --global)/portico" --ignore-scripts --pack-destination=${VENDOR}
+    npm install ./${VENDOR}/portico-….tgz
 `;
 }

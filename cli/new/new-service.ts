@@ -8,6 +8,7 @@ import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { filesOf } from "./files.js";
+import { packInstallation, VENDOR } from "./pack.js";
 
 /** The name is also a package in a .proto file. */
 const NAME = /^[a-z][a-z0-9]{0,62}$/;
@@ -17,10 +18,10 @@ const TAKEN: ReadonlySet<string> = new Set([...RESERVED_NAMES, ...SELF_GOVERNED,
 export function newService(io: Io): Command {
   const command = newCommand("new <name>", "make a folder with a new service in TypeScript");
   examples(command, "portico new greeter");
-  return command.action((name: string) => {
+  return command.action(async (name: string) => {
     checkName(name);
     const folder = resolve(name);
-    create(folder, filesOf(name));
+    await create(folder, filesOf(name), io);
     io.stdout.write(nextSteps(name, folder));
   });
 }
@@ -40,7 +41,7 @@ function checkName(name: string): void {
  * Creates the folder with all its files, or nothing.
  * @throws {CommandError} when the folder exists.
  */
-function create(folder: string, files: ReadonlyMap<string, string>): void {
+async function create(folder: string, files: ReadonlyMap<string, string>, io: Io): Promise<void> {
   if (lstatSync(folder, { throwIfNoEntry: false }) !== undefined) {
     throw new CommandError(`${folder} is there already. Choose another name, or another folder to be in`);
   }
@@ -50,6 +51,7 @@ function create(folder: string, files: ReadonlyMap<string, string>): void {
       mkdirSync(dirname(join(draft, file)), { recursive: true });
       writeFileSync(join(draft, file), text, { flag: "wx" });
     }
+    await packInstallation(join(draft, VENDOR), io);
     renameSync(draft, folder);
   } finally {
     rmSync(draft, { recursive: true, force: true });

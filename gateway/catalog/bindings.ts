@@ -16,20 +16,11 @@ export interface BoundTarget extends TemplateEntry {
   readonly binding: Binding;
 }
 
-interface BoundService {
-  readonly bound: readonly BoundTarget[];
-  /** The problems of its bindings that were reported the last time. */
-  readonly problems: readonly string[];
-}
-
-/** Maximum problems that are reported of a service at once. */
-const MAX_REPORTED = 20;
-
 export class BindingTable {
   readonly #trie = new PathTrie<BoundTarget>(
     (one, other) => one.target.endpoint.service < other.target.endpoint.service,
   );
-  readonly #services = new Map<string, BoundService>();
+  readonly #services = new Map<string, readonly BoundTarget[]>();
   /** The bindings whose template has only literals, by their path in lower case. */
   readonly #literal = new Map<string, BoundTarget>();
 
@@ -41,7 +32,7 @@ export class BindingTable {
    * Adds the bindings of a service, or replaces all of them at once.
    * @param prefix text in front of each path, such as `/api`
    * @param isRoute whether a lower-case path is the path of an endpoint in the JSON dialect
-   * @returns new problems of its bindings, for the operator
+   * @returns the problems of its bindings, for the operator
    */
   set(
     service: string,
@@ -49,7 +40,6 @@ export class BindingTable {
     prefix: string,
     isRoute: (path: string) => boolean,
   ): string[] {
-    const before = new Set(this.#services.get(service)?.problems);
     this.delete(service);
     const bound: BoundTarget[] = [];
     const problems: string[] = [];
@@ -64,14 +54,12 @@ export class BindingTable {
         for (const problem of found) if (problem !== undefined) problems.push(`${target.endpoint.name}: ${problem}`);
       }
     }
-    if (bound.length > 0 || problems.length > 0) this.#services.set(service, { bound, problems });
-    const reported = problems.filter((problem) => !before.has(problem));
-    if (reported.length <= MAX_REPORTED) return reported;
-    return [...reported.slice(0, MAX_REPORTED), `and ${reported.length - MAX_REPORTED} more`];
+    if (bound.length > 0) this.#services.set(service, bound);
+    return problems;
   }
 
   delete(service: string): void {
-    for (const entry of this.#services.get(service)?.bound ?? []) {
+    for (const entry of this.#services.get(service) ?? []) {
       this.#trie.delete(entry);
       const path = literalPathOf(entry);
       if (path !== undefined && this.#literal.get(path) === entry) this.#literal.delete(path);
@@ -86,7 +74,7 @@ export class BindingTable {
 
   /** The bindings by which an endpoint can be called. */
   of({ service, name }: EndpointTarget["endpoint"]): Binding[] {
-    const all = this.#services.get(service)?.bound ?? [];
+    const all = this.#services.get(service) ?? [];
     return all.flatMap(({ target, binding }) => (target.endpoint.name === name ? [binding] : []));
   }
 

@@ -124,6 +124,8 @@ export class ServiceInstances {
   /** By ID and place. The balancer closes their channels. */
   #links: ReadonlyMap<string, Link> = new Map();
   #statuses: ServiceStatuses | undefined;
+  /** The problems of its paths that were reported last. */
+  #problems: ReadonlySet<string> = new Set();
 
   constructor(options: InstancesOptions) {
     this.#options = options;
@@ -345,8 +347,9 @@ export class ServiceInstances {
           targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions, statuses }),
           prefix,
         );
-        for (const problem of problems)
-          log.warn({ service, problem }, "a path of google.api.http is not served as declared");
+        // While instances differ, a path of an old one may hide a path of a new one. The operator
+        // knows that they differ, and the next change shows what remains.
+        if (contracts.length === 1) this.#report(problems);
         return;
       } catch (error) {
         const id = known.find((each) => each.contracts.includes(attempt[0] as CatalogContract))?.id;
@@ -354,6 +357,19 @@ export class ServiceInstances {
       }
     }
     routes.delete(service);
+  }
+
+  /** Reports the new problems of the paths, and those that are gone. */
+  #report(problems: readonly string[]): void {
+    const { service, log } = this.#options;
+    const [before, now] = [this.#problems, new Set(problems)];
+    this.#problems = now;
+    const found = problems.filter((problem) => !before.has(problem));
+    const gone = [...before].filter((problem) => !now.has(problem));
+    for (const problem of atMost(MAX_REPORTED, found))
+      log.warn({ service, problem }, "a path of google.api.http is not served as declared");
+    for (const problem of atMost(MAX_REPORTED, gone))
+      log.warn({ service, solved: problem }, "a path of google.api.http is served as declared again");
   }
 
   /** The object as before, if the options set the same statuses: it reports one error only. */
@@ -367,6 +383,13 @@ export class ServiceInstances {
     if (!isDeepStrictEqual(now?.options, this.#statuses?.options)) this.#statuses = now;
     return this.#statuses;
   }
+}
+
+/** Maximum problems that are reported of a service at once. */
+const MAX_REPORTED = 20;
+
+function atMost(max: number, all: readonly string[]): readonly string[] {
+  return all.length <= max ? all : [...all.slice(0, max), `and ${all.length - max} more`];
 }
 
 /** The maximum length of a value in the log. */

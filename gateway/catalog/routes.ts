@@ -44,7 +44,7 @@ export class Routes {
   /**
    * Adds a service, or replaces all its routes at once.
    * @param prefix text in front of the paths of its bindings, such as `/api`
-   * @returns new problems of its bindings, for the operator
+   * @returns the problems of its paths, for the operator
    * @throws {Error} for a malformed or reserved name, or two endpoints with one path; then nothing
    * has changed
    */
@@ -52,13 +52,12 @@ export class Routes {
     if (!NAME.test(service)) throw new Error("its name must be lower-case letters, digits and -, at most 63");
     if (RESERVED_NAMES.has(service)) throw new Error("its name is reserved for the gateway's own paths");
     const routes = routesOf(service, targets);
-    const before = new Set(this.#services.get(service)?.paths);
     this.#remove(service);
     for (const [path, route] of routes) this.#routes.set(path, route);
     for (const target of targets) this.rpc.add(target);
     const paths = [...routes.keys()];
     this.#services.set(service, { targets, paths });
-    const hidden = paths.flatMap((path) => (before.has(path) ? [] : (this.#hiddenAt(service, path) ?? [])));
+    const hidden = paths.flatMap((path) => this.#hiddenAt(service, path) ?? []);
     const problems = this.bindings.set(service, targets, prefix, (path) => this.#routes.has(path));
     for (const listener of this.#listeners) listener();
     return [...hidden, ...problems];

@@ -102,9 +102,15 @@ function isNavigation(method: string, { fetchMode }: RequestHeaders): boolean {
 }
 
 /** The error for a request of a page of another origin. */
-export function crossOriginRefused({ origin }: RequestHeaders): HttpError {
-  const pages = origin === undefined ? "other origins" : origin.slice(0, MAX_ORIGIN);
-  return new HttpError(403, `Pages of ${pages} may not call here; PORTICO_CORS names the origins that may`);
+export function crossOriginRefused({ origin }: RequestHeaders): CrossOriginError {
+  return new CrossOriginError(origin?.slice(0, MAX_ORIGIN));
+}
+
+export class CrossOriginError extends HttpError {
+  /** @param origin undefined for a request without one, such as for an image */
+  constructor(readonly origin: string | undefined) {
+    super(403, `Pages of ${origin ?? "other origins"} may not call here; PORTICO_CORS names the origins that may`);
+  }
 }
 
 const MAX_ORIGIN = 128;

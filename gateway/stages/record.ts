@@ -54,6 +54,8 @@ export class RequestState implements FailedRequest {
    * detail.
    */
   failure: string | undefined;
+  /** The origin of the page that may not call, if that is why the request was refused. */
+  refusedOrigin: string | undefined;
   /** The error that refused the request, and its status: 401, 403 or 429, or 503 for an overload. */
   refusal: { readonly error: unknown; readonly status: number } | undefined;
   /**
@@ -160,6 +162,7 @@ export function record(
     address: status === 401 || status === 403 || status === 429 ? request.remoteAddress : undefined,
     namespace: admission?.namespace,
     bytes: length,
+    origin: state.refusedOrigin,
     failure: state.failure,
     ...more,
   });

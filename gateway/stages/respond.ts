@@ -18,7 +18,7 @@ import {
 } from "../http/errors.js";
 import { type BareResponse, type GatewayRequest, type GatewayResponse, isStream } from "../http/message.js";
 import { encoded, isLarge } from "./compress.js";
-import { isLoopbackHost } from "./cors.js";
+import { CrossOriginError, isLoopbackHost } from "./cors.js";
 import type { Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
 import { RequestState, record, recordStream } from "./record.js";
@@ -163,6 +163,7 @@ export function reportFailure(thrown: unknown, state: RequestState, log: Logger)
   const { status } = failure;
   const isOverload = thrown instanceof OverloadError;
   if (status === 401 || status === 403 || status === 429 || isOverload) state.refusal = { error: thrown, status };
+  if (thrown instanceof CrossOriginError) state.refusedOrigin = thrown.origin ?? "unknown";
   state.isLogged = !(isOverload || thrown === OVERLOADED);
   const mayQuote = state.target !== undefined && mayQuoteSecrets(state.target.endpoint);
   if (status >= 500)

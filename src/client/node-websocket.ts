@@ -113,7 +113,10 @@ class NodeWebSocket implements WebSocketLike {
     };
     const http = address.protocol === "https:" ? modules.https : modules.http;
     this.#request = http.request(address, { headers: { ...headers, ...upgrade }, agent: false });
-    const expected = modules.crypto.createHash("sha1").update(key + GUID).digest("base64");
+    const expected = modules.crypto
+      .createHash("sha1")
+      .update(key + GUID)
+      .digest("base64");
     this.#request
       .on("upgrade", (response, socket, first) => {
         if (response.headers["sec-websocket-accept"] === expected) this.#open(socket, first);
@@ -157,7 +160,9 @@ class NodeWebSocket implements WebSocketLike {
    * Takes the next frame, or finds out how many bytes it needs. A server masks no frame (RFC 6455,
    * section 5.1).
    */
-  #next(bytes: Uint8Array): { readonly opcode: number; readonly isFinal: boolean; readonly payload: Uint8Array } | undefined {
+  #next(
+    bytes: Uint8Array,
+  ): { readonly opcode: number; readonly isFinal: boolean; readonly payload: Uint8Array } | undefined {
     this.#chunks = [bytes];
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const [first, short] = [view.getUint8(0), view.getUint8(1)];

@@ -282,14 +282,13 @@ export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
  * @throws {ConfigError}
  */
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
-  const usual = resolve(dataHome(env), "portico");
   const named = read("config", flags, env, {}) as string | undefined;
-  const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usual, "portico.json");
+  const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usualFolder(env), "portico.json");
   const file = readFile(path, named !== undefined);
   const services = externalServices(file.services, dirname(path));
   const config: Record<string, unknown> = { configFile: path, services };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
-  config.data ??= usual;
+  config.data ??= usualFolder(env);
   if ((config.callTime as number) > (config.maxCallTime as number)) {
     const [usual, longest] = [config.callTime, config.maxCallTime].map((ms) => `${Number(ms) / 1000}s`);
     throw new ConfigError(
@@ -307,8 +306,15 @@ export function readServices(path: string): ExternalService[] {
   return externalServices(readFile(path, true).services, dirname(path));
 }
 
-function dataHome(env: NodeJS.ProcessEnv): string {
-  return env.XDG_DATA_HOME || join(env.HOME || homedir(), ".local", "share");
+/** The data folder that no setting names. A container without users has no home folder for it. */
+function usualFolder(env: NodeJS.ProcessEnv): string {
+  let home = env.HOME ?? "";
+  try {
+    if (!env.XDG_DATA_HOME) home ||= homedir();
+  } catch {
+    throw new ConfigError("There is no home folder for the data: set PORTICO_DATA");
+  }
+  return resolve(env.XDG_DATA_HOME || join(home, ".local", "share"), "portico");
 }
 
 function read(

@@ -4,29 +4,56 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFil
 import { join, resolve } from "node:path";
 import t, { type Test } from "tap";
 import { filesOf } from "../../cli/new/files.js";
+import { PACKED } from "../../cli/new/pack.js";
 import { EXIT } from "../../cli/terminal/exit.js";
 import { portico } from "./command-line.js";
 
 /** Changes to an empty folder. */
 function emptyFolder(t: Test): string {
   const before = process.cwd();
-  const folder = t.testdir();
+  const folder = join(t.testdir({ work: {} }), "work");
   process.chdir(folder);
   t.teardown(() => process.chdir(before));
   return folder;
 }
 
+/**
+ * An environment in which `npm` is a script. The real one takes seconds to pack;
+ * test/scripts/package.slow.ts runs it.
+ */
+function withNpm(t: Test, script: string): NodeJS.ProcessEnv {
+  const npm = join(t.testdirName, "npm");
+  writeFileSync(npm, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { PATH: `${t.testdirName}:/usr/bin:/bin` };
+}
+
 t.test("creates the folder, and prints the next steps", async (t) => {
-  const before = process.cwd();
+  const checkout = process.cwd();
   const folder = emptyFolder(t);
-  const { exit, stdout, stderr } = await portico(["new", "greeter"]);
+  const env = withNpm(t, `echo "$2" > ${PACKED}`);
+  const { exit, stdout, stderr } = await portico(["new", "greeter"], { env });
   t.same({ exit, stderr }, { exit: EXIT.ok, stderr: "" });
   t.same(readdirSync(folder), ["greeter"], "and leaves nothing beside it");
   for (const [file, text] of filesOf("greeter")) t.equal(readFileSync(join("greeter", file), "utf8"), text, file);
   t.match(stdout, `${join(folder, "greeter")} is a service`);
   const { dependencies } = JSON.parse(readFileSync("greeter/package.json", "utf8"));
-  t.same(dependencies, { portico: `file:${before}` }, "it depends on this Portico");
+  t.same(dependencies, { portico: `file:vendor/${PACKED}` }, "it depends on a file in its own folder");
+  t.equal(readFileSync(join("greeter/vendor", PACKED), "utf8"), `${checkout}\n`, "which is packed from this Portico");
 });
+
+const broken: [what: string, env: (t: Test) => NodeJS.ProcessEnv, said: RegExp][] = [
+  ["fails", (t) => withNpm(t, "echo 'npm error ENOSPC' >&2; exit 1"), /cannot pack.*\nnpm error ENOSPC/],
+  ["is absent", () => ({ PATH: "/nonexistent" }), /no npm in PATH/],
+];
+for (const [what, env, said] of broken) {
+  t.test(`creates nothing when npm ${what}`, async (t) => {
+    const folder = emptyFolder(t);
+    const { exit, stdout, stderr } = await portico(["new", "greeter"], { env: env(t) });
+    t.same({ exit, stdout }, { exit: EXIT.failed, stdout: "" });
+    t.match(stderr, said);
+    t.same(readdirSync(folder), []);
+  });
+}
 
 const names: [name: string, said: RegExp][] = [
   ["Greeter", /lower-case/],

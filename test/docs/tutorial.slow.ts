@@ -15,10 +15,11 @@ import { applyDiff, blocksOf, patternOf } from "./typed.js";
 /** Commands that keep running. A `text` block is what the last of them prints next. */
 const RUNNING = /portico (?:dev|authority|gateway)|curl -sN|npm start|--serve/;
 /**
- * Names that are not compared as sources: packages, generated files, data, and the README of
+ * Names that are not compared as sources: packages, the packed Portico, generated files, data, and the README of
  * `portico new`, which the reader may change.
  */
-const NO_SOURCE = /^(?:node_modules|gen|dist|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;
+const NO_SOURCE =
+  /^(?:node_modules|gen|dist|vendor|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;
 
 const ports = new Map<string, number>();
 for (const port of ["8080", "8081", "8082", "8072", "3000"]) ports.set(port, await freePort());

@@ -1,7 +1,7 @@
 // The file that `npm pack` makes can be installed in an empty folder, without a compiler and
 // without a registry, and runs.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { call, start } from "../support/process.js";
@@ -9,6 +9,7 @@ import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
 const MAX_SIZE = 20_000_000;
+const LONG = `a folder with spaces, and with ${"a long ".repeat(15)}name`;
 
 /** Every file in the package that does not belong to a bundled dependency. */
 const CONTENT = [
@@ -87,20 +88,29 @@ for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) 
   });
 }
 
-t.test("a new service installs from the registry, passes its tests and its check, and runs", async (t) => {
+t.test("a new service moves elsewhere, installs, passes its tests and its check, and runs", async (t) => {
   const folder = temporaryFolder(t);
-  const program = join(folder, "bin/portico");
+  const installation = join(folder, "installation");
+  const program = join(installation, "bin/portico");
   // Node's test runner runs no tests if this variable says that it already runs in a test.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const run = (cwd: string, command: string, ...words: string[]) =>
     execFileSync(command, words, { cwd, env, encoding: "utf8", stdio: "pipe" });
-  run(folder, "npm", "install", "--global", `--prefix=${folder}`, packed.filename);
+  mkdirSync(installation);
+  run(folder, "npm", "install", "--global", `--prefix=${installation}`, packed.filename);
   run(folder, program, "new", "greeter");
-  const project = join(folder, "greeter");
-  run(project, "npm", "install");
+  run(join(folder, "greeter"), "npm", "install", "--package-lock-only");
+  // A colleague has what git has, elsewhere, and without that installation.
+  const project = join(folder, LONG, "greeter");
+  mkdirSync(join(folder, LONG));
+  renameSync(join(folder, "greeter"), project);
+  rmSync(installation, { recursive: true });
+  run(project, "npm", "ci");
+  t.equal(realpathSync(join(project, "node_modules/portico")), realpathSync(project) + "/node_modules/portico");
   t.match(run(project, "npm", "test"), /^# fail 0$/m);
   run(project, "npm", "run", "check");
-  const dev = await start(["dev"], { PORTICO_DATA: join(project, ".portico") }, project, [], { program });
+  const own = join(project, "node_modules/.bin/portico");
+  const dev = await start(["dev"], { PORTICO_DATA: join(project, ".portico") }, project, [], { program: own });
   t.teardown(() => dev.stop("SIGKILL"));
   const greet = () => call(`${dev.address("HTTP")}/greeter?name=Ada`);
   await until(async () => (await greet()).status === 200);

@@ -23,9 +23,11 @@ export function printedBy(child: ChildProcess, name: string): Printed {
   const streams = [child.stdout!, child.stderr!];
   let output = "";
   let read = 0;
+  let onNews = (): void => {};
   for (const stream of streams) {
     stream.setEncoding("utf8").on("data", (text: string) => {
       output += text;
+      onNews();
     });
   }
   const ended = once(child, "close").then(() => {
@@ -34,6 +36,7 @@ export function printedBy(child: ChildProcess, name: string): Printed {
   ended.catch(() => {});
   const prints = async (pattern: RegExp): Promise<RegExpExecArray> => {
     const signal = AbortSignal.timeout(PRINT_MS);
+    signal.addEventListener("abort", () => onNews());
     for (;;) {
       const match = pattern.exec(output.slice(read));
       if (match !== null) {
@@ -41,8 +44,10 @@ export function printedBy(child: ChildProcess, name: string): Printed {
         return match;
       }
       if (signal.aborted) throw new Error(`${name} did not print ${pattern} but:\n${output.slice(read)}`);
-      const news = streams.map((stream) => once(stream, "data", { signal }).catch(() => {}));
-      await Promise.race([...news, ended]);
+      const news = new Promise<void>((resolve) => {
+        onNews = resolve;
+      });
+      await Promise.race([news, ended]);
     }
   };
   return { prints, output: () => output };

@@ -1,5 +1,5 @@
 // If a new version cannot start, the old one continues to serve, and the output of the new one is
-// shown.
+// shown. What a handler throws is shown with its place, and a page that may not call.
 import { join } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
@@ -10,6 +10,12 @@ skipTypes(project);
 const main = join(project, "main.ts");
 const dev = await startDev(t, project);
 await dev.prints(/greeter started in/);
+const THROWS = `function fail(): string {
+  throw new TypeError("no such colour");
+}
+
+/** The handlers`;
+
 const greeting = async () => (await call(`${dev.http}/greeter?name=Ada`)).body;
 
 t.test("a version that throws at its start", async (t) => {
@@ -50,4 +56,25 @@ t.test("a correct version that serves, and later dies", async (t) => {
   edit(join(project, "greeter.ts"), "process.exit(7)", "''");
   await dev.prints(/greeter started in/);
   t.same(await greeting(), { message: "Hi Ada" });
+});
+
+t.test("a handler that throws is shown with its place, and the caller gets none of it", async (t) => {
+  edit(join(project, "greeter.ts"), "name === 'die' ? ''", "name === 'throw' ? fail()");
+  edit(join(project, "greeter.ts"), "/** The handlers", THROWS);
+  await dev.prints(/greeter reloaded in/);
+  t.match(await call(`${dev.http}/greeter?name=throw`), { status: 500, body: { Detail: "Internal error" } });
+  const [shown] = await dev.prints(
+    /✗ greeter:Greeter\.Call threw\. The caller got "Internal error"\n {4}greeter\.ts:5:9: TypeError: no such colour\n[^]*?\n\n(?: +at .*\n)+/,
+  );
+  t.match(shown, /5 │ +throw new TypeError\("no such colour"\);\n/);
+  t.match(shown, /at fail \(greeter\.ts:5:9\)\n +at .*call \(greeter\.ts:\d+:\d+\)\n$/, "the service's own frames");
+});
+
+t.test("a page of another origin is shown once, with what lets it call", async (t) => {
+  const headers = { origin: "http://127.0.0.1:3000" };
+  for (let i = 0; i < 2; i++) t.equal((await call(`${dev.http}/greeter?name=Ada`, undefined, headers)).status, 403);
+  await dev.prints(/✗ A page of http:\/\/127\.0\.0\.1:3000 may not call\..* PORTICO_CORS=http:\/\/127\.0\.0\.1:3000\n/);
+  await call(`${dev.http}/greeter?name=Ada`, undefined, { origin: "https://other.example" });
+  await dev.prints(/A page of https:\/\/other\.example may not/);
+  t.equal(dev.output().split("A page of http://127").length, 2);
 });

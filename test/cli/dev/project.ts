@@ -1,19 +1,26 @@
 /** A service created by `portico new`, and `portico dev` that runs it, as a user sees them. */
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Test } from "tap";
+import { filesOf } from "../../../cli/new/files.js";
 import { type Printed, printedBy } from "../../support/printed.js";
 
 const PROGRAM = resolve("dist/portico.js");
 /** The packages that `npm install` would install, and the packages next to them that they need. */
 const PACKAGES = ["@bufbuild", "@types", "esbuild", "ts-proto", "typescript", "undici-types", ".bin"];
 
-/** Creates the service `greeter` in a folder. Returns its folder. */
+/**
+ * Creates the service `greeter` in a folder, with the files of `portico new`, which would also pack
+ * this checkout. Returns its folder.
+ */
 export function newProject(folder: string): string {
-  execFileSync(process.execPath, [PROGRAM, "new", "greeter"], { cwd: folder });
   const project = join(folder, "greeter");
+  for (const [file, text] of filesOf("greeter")) {
+    mkdirSync(dirname(join(project, file)), { recursive: true });
+    writeFileSync(join(project, file), text);
+  }
   install(project);
   return project;
 }

@@ -1,6 +1,8 @@
 // Which endpoint a binding's path calls, who may call it there, and how bindings that are not
 // served are reported to the operator.
-import t from "tap";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { buildAnnotated } from "../../../support/descriptors.js";
 import { until } from "../../../support/until.js";
 import { ask, deploy, login, post } from "../../deployment.js";
 import { createEverything, createLibrary } from "./library.js";
@@ -95,3 +97,48 @@ t.test("bindings that are not served as declared are reported when the service j
   await until(() => it.catalog.routes.targetsOf("annex") === undefined);
   t.equal(await idOf(), "library");
 });
+
+/** A contract of the service `tickets`, with the endpoints that `methods` declares. */
+function ticketsOf(t: Test, methods: string): { descriptors: Buffer; grpcServices: string[] } {
+  const proto = `syntax = "proto3"; package tickets; import "google/api/annotations.proto";
+    message Ticket {} service Tickets { ${methods} }`;
+  const folder = t.testdir({ "tickets.proto": proto });
+  return { descriptors: buildAnnotated(folder, "tickets.proto"), grpcServices: ["tickets.Tickets"] };
+}
+
+const CALL = "rpc Call(Ticket) returns (Ticket);";
+const CREATE = 'rpc Create(Ticket) returns (Ticket) { option (google.api.http) = { post: "/tickets" body: "*" }; }';
+
+t.test("a problem of a binding that is gone is retracted", async (t) => {
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" } });
+  t.teardown(it.close);
+  const leave = it.add({ service: "tickets", ...ticketsOf(t, CALL + CREATE) });
+  const problem =
+    "tickets:Tickets.Create: POST /tickets is never called: /tickets is the path of an endpoint by its name";
+  await until(() => it.logged.some((line) => line.problem === problem));
+  it.add({ service: "tickets", id: "2", ...ticketsOf(t, CREATE) });
+  leave();
+  await until(() => it.logged.some((line) => line.solved === problem));
+  t.equal(
+    (await ask(it.handler, { method: "POST", target: "/tickets", headers: JSON_BODY, body: "{}" })).status,
+    501,
+    "it is called",
+  );
+});
+
+t.test("a path that only an old instance hides is no problem", async (t) => {
+  const it = await deploy(t.testdir(), { flags: { lease: "60s" } });
+  t.teardown(it.close);
+  const leave = it.add({ service: "tickets", ...ticketsOf(t, CALL) });
+  it.add({ service: "tickets", id: "2", ...ticketsOf(t, CREATE) });
+  const endpoints = () => it.catalog.routes.targetsOf("tickets")?.map(({ endpoint }) => endpoint.name);
+  await until(() => endpoints()?.length === 2);
+  leave();
+  await until(() => endpoints()?.length === 1);
+  t.same(
+    it.logged.filter((line) => line.service === "tickets" && ("problem" in line || "solved" in line)),
+    [],
+  );
+});
+
+const JSON_BODY = ["Content-Type", "application/json"];

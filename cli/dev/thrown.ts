@@ -1,0 +1,49 @@
+/** What a handler threw, as a problem with its place in the source. Stacks have source maps applied. */
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { packageFolder } from "../terminal/package-folder.js";
+import type { SourceProblem } from "./problem.js";
+
+/** A log line about a call whose handler threw anything but a StatusError. */
+interface Thrown {
+  readonly endpoint: string;
+  readonly err: { readonly type?: string; readonly message?: string; readonly stack: string };
+}
+
+/** Maximum number of lines of a stack that are shown. */
+const MAX_FRAMES = 8;
+
+const FRAME = /^\s+at (?:.* \()?((?:file:)?\/.+?):(\d+):(\d+)\)?$/;
+/** Frames of Node and of packages, which the developer did not write. */
+const OTHERS = /[( ]node:|\/node_modules\/|\(<anonymous>\)/;
+
+/** Frames of Portico where a checkout of it is linked into the project. */
+const PORTICO = join(packageFolder(), "src/");
+
+export function isThrown(entry: Record<string, unknown>): entry is Record<string, unknown> & Thrown {
+  const { level, endpoint, err } = entry;
+  return (
+    level === "error" && typeof endpoint === "string" && typeof (err as Thrown["err"] | undefined)?.stack === "string"
+  );
+}
+
+/** @param root the folder from which files are named. */
+export function thrown({ type, message, stack }: Thrown["err"], root: string): SourceProblem[] {
+  const frames = stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line) && !OTHERS.test(line) && !line.includes(PORTICO));
+  const [, path, line, column] = FRAME.exec(frames[0] ?? "") ?? [];
+  const what = `${type ?? "Error"}: ${message ?? ""}`;
+  if (path === undefined) return [{ message: [what, ...stack.split("\n").slice(1, MAX_FRAMES)].join("\n") }];
+  const named = frames
+    .slice(0, MAX_FRAMES)
+    .map((frame) => frame.replace(FRAME, (text, file: string) => text.replace(file, relative(root, pathOf(file)))));
+  return [
+    { file: pathOf(path), line: Number(line), column: Number(column), message: what },
+    { message: named.join("\n") },
+  ];
+}
+
+function pathOf(file: string): string {
+  return file.startsWith("file:") ? fileURLToPath(file) : file;
+}
