@@ -73,7 +73,8 @@ package ${own}`;
 const WEBSOCKET_MODULE = "github.com/coder/websocket";
 
 /**
- * Whether the services have an endpoint for which a client in Python or Go needs a WebSocket package.
+ * Whether the services have an endpoint for which a client in Python or Go needs a WebSocket
+ * package.
  */
 function sendsStreams(contracts: readonly ServiceContract[]): boolean {
   return contracts

@@ -8,13 +8,13 @@ import { SYSTEM } from "../../src/call/admission.js";
 import type { Config } from "../../src/config/config.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Logger } from "../../src/log.js";
-import { tryPorts } from "../../src/process/listen.js";
 import type { Channel } from "../../src/rpc/channel.js";
 import { stream } from "../../src/rpc/client.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { httpUrl } from "../roles/banner.js";
 import { type OpenServer, openServer } from "../roles/server.js";
 import { processOf } from "../roles/start.js";
+import { tryPorts } from "../roles/try-ports.js";
 
 export interface DevGateway {
   /** The address for callers. */

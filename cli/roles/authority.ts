@@ -13,7 +13,6 @@ import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
-import { tryPorts } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
 import { type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
@@ -30,6 +29,7 @@ import { followServices } from "./follow-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
+import { tryPorts } from "./try-ports.js";
 
 /**
  * Maximum time that a start waits for the contracts of services that join by configuration, in

@@ -12,7 +12,6 @@ import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
-import { tryPorts } from "../../src/process/listen.js";
 import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
@@ -27,6 +26,7 @@ import { openServices } from "./open-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
+import { tryPorts } from "./try-ports.js";
 
 /**
  * Runs until the process is stopped.

@@ -24,7 +24,7 @@ type Caller struct {
 func Verify(assertion string, key []byte, resource string, now time.Time) (*Caller, error) {
 	end := strings.LastIndexByte(assertion, '.')
 	if end < 0 {
-		return nil, errors.New("the assertion is malformed")
+		return nil, errors.New("the assertion was not signed for this service")
 	}
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(assertion[:end]))

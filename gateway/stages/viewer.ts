@@ -23,7 +23,7 @@ export async function viewerOf(request: GatewayRequestHead, routes: Routes, guar
 }
 
 /**
- * The paths of a service for an error, `/tickets/Get, /tickets/List`. Empty for a caller that may
+ * The paths of a service for an error, `/orders/Get, /orders/List`. Empty for a caller that may
  * not list them, or may call none.
  */
 export async function pathsInWords(

@@ -81,7 +81,7 @@ class NodeWebSocket implements WebSocketLike {
   readonly #crypto: NodeCrypto;
   readonly #request: NodeRequest;
   #socket: NodeSocket | undefined;
-  /** Received bytes of which no frame has been made yet, and how many the next frame needs. */
+  /** Received bytes that are in no frame yet, and how many bytes the next frame needs. */
   #chunks: Uint8Array[] = [];
   #size = 0;
   #needed = 2;
@@ -89,8 +89,8 @@ class NodeWebSocket implements WebSocketLike {
   #parts: Uint8Array[] = [];
   #partsSize = 0;
   /**
-   * Bytes of which the socket has not reported yet that they are written. It reports in a later turn
-   * of the event loop, so a sender without pauses lets other work go on.
+   * Bytes that the socket has not reported as written. It reports in a later turn of the event
+   * loop, so a sender without pauses lets other work go on.
    */
   bufferedAmount = 0;
   #isClosed = false;
@@ -137,7 +137,10 @@ class NodeWebSocket implements WebSocketLike {
   }
 
   #open(socket: NodeSocket, first: Uint8Array): void {
-    if (this.#isClosed) return socket.destroy();
+    if (this.#isClosed) {
+      socket.destroy();
+      return;
+    }
     this.#socket = socket;
     socket.on("data", (data) => this.#receive(data));
     socket.on("error", () => {}); // "close" follows.
@@ -189,13 +192,16 @@ class NodeWebSocket implements WebSocketLike {
     } else if (opcode === TEXT || opcode === CONTINUATION) {
       this.#parts.push(payload);
       this.#partsSize += payload.length;
-      if (this.#partsSize > LIMITS.maxUnread) return this.#refuse(TOO_LARGE, "a message is too large");
-      if (!isFinal) return;
-      const data = new TextDecoder().decode(joined(this.#parts));
-      this.#parts = [];
-      this.#partsSize = 0;
-      (this.onmessage as (event: { data: string }) => void)({ data });
+      if (this.#partsSize > LIMITS.maxUnread) this.#refuse(TOO_LARGE, "a message is too large");
+      else if (isFinal) this.#deliver();
     } else if (opcode !== PONG) this.#refuse(PROTOCOL_ERROR, "a frame was malformed");
+  }
+
+  #deliver(): void {
+    const data = new TextDecoder().decode(joined(this.#parts));
+    this.#parts = [];
+    this.#partsSize = 0;
+    (this.onmessage as (event: { data: string }) => void)({ data });
   }
 
   /** Writes a frame, masked, as a client must (RFC 6455, section 5.3). */

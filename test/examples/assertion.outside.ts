@@ -5,8 +5,8 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { signAssertion } from "../../src/access/assertions/caller-assertion.js";
-import { CallContext } from "../../src/gen/portico/auth/v1/delegation.js";
-import { Caller } from "../../src/gen/portico/auth/v1/policy.js";
+import type { CallContext } from "../../src/gen/portico/auth/v1/delegation.js";
+import type { Caller } from "../../src/gen/portico/auth/v1/policy.js";
 
 t.setTimeout(120_000);
 const KEY = Buffer.alloc(32, 7);
@@ -14,16 +14,15 @@ const OTHER = Buffer.alloc(32, 8);
 const RESOURCE = "service:shop:Orders.Get";
 const NOW = 1_800_000_000_000;
 
-const caller = Caller.fromPartial({ account: "ada", scopes: ["admin", "größe"], expires: new Date(NOW) });
-const context = CallContext.fromPartial({
-  resource: RESOURCE,
-  namespace: "team",
-  caller,
-  sha256: Buffer.alloc(32, 255),
-  expires: BigInt(NOW + 1),
-  generation: 300n,
-  revision: 70_000n,
-});
+const caller: Caller = {
+  ...{ namespace: "team", account: "ada", scopes: ["admin", "größe"], resources: ["service:shop:*"] },
+  ...{ expires: { seconds: BigInt(NOW / 1000), nanos: 5 }, reportUse: true, enrolment: "", namespaceId: "" },
+  key: undefined,
+};
+const context: CallContext = {
+  ...{ resource: RESOURCE, namespace: "team", namespaceId: "id", caller, sha256: Buffer.alloc(32, 255), service: "" },
+  ...{ expires: BigInt(NOW + 1), generation: 300n, revision: 70_000n },
+};
 const sign = (more: Partial<CallContext> = {}, secret = KEY) =>
   signAssertion({ ...context, ...more }, { generation: 1, secret }, OTHER);
 const valid = sign();
