@@ -9,7 +9,7 @@ import { CompletedArgument, serviceNames } from "./command/candidates.js";
 import { connectionOptions } from "./command/connection.js";
 import { complete } from "./completion/complete.js";
 import { completion } from "./completion/scripts.js";
-import { build, dev } from "./dev/commands.js";
+import { add, build, dev } from "./dev/commands.js";
 import { mcp } from "./mcp/mcp.js";
 import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
@@ -114,7 +114,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
     client(io),
     mcp(io),
   ]);
-  group("Write services:", [newService(io), dev(io, onExit), build(io)]);
+  group("Write services:", [newService(io), dev(io, onExit), build(io), add(io)]);
   group("Other:", [completion(io), help(io, program)]);
   configure(program, io, onUsageError);
   return program;

@@ -23,7 +23,7 @@ export async function build(folder: string, io: Io): Promise<void> {
   const tools = findTools(root);
   const compiled = await compileContract(tools.buf, root);
   if ("problems" in compiled) throw failed(compiled.problems, root, io);
-  await new CodeGenerator(tools.tsProto).generate(compiled.descriptors, root);
+  await new CodeGenerator(tools.tsProto).generate(compiled, root);
   const tests = readdirSync(root).filter((name) => name.endsWith(".test.ts"));
   const { options, write } = deployment(root);
   const bundlers = [new Bundler(tools.esbuild, root, ["main.ts"], options), new Bundler(tools.esbuild, root, tests)];

@@ -1,10 +1,11 @@
 /**
- * `portico dev` and `portico build`. Their code is loaded only when they start, so that other
+ * `portico dev`, `portico build` and `portico add`. Their code is loaded only when they start, so that other
  * commands start fast.
  */
 import type { Command } from "commander";
 import { type Flags, SETTINGS } from "../../src/config/config.js";
-import { CompletedArgument, CompletedOption } from "../command/candidates.js";
+import { CompletedArgument, CompletedOption, serviceNames } from "../command/candidates.js";
+import { gatewayCommand } from "../command/command.js";
 import { completionOf } from "../roles/commands.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
@@ -27,6 +28,22 @@ export function dev(io: Io, onExit: (code: number) => void): Command {
     onExit(await (await import("./dev.js")).runDev(folder, flags, io)),
   );
 }
+
+export function add(io: Io): Command {
+  const command = newCommand("add", "add to the project in this folder");
+  return examples(command, "portico add proto orders").addCommand(addProto(io));
+}
+
+const addProto = gatewayCommand({
+  usage: "proto <service>",
+  summary: "add the definition of a service that the project calls",
+  examples: ["portico add proto orders", "portico add proto orders --dir greeter"],
+  options: [new CompletedOption("--dir <folder>", "the folder of the project", folders).default(".", "this one")],
+  completion: [serviceNames],
+  formats: [],
+  run: async (connection, service: string, { dir }: { readonly dir: string }) =>
+    (await import("./add-proto.js")).addProto(service, dir, connection),
+});
 
 export function build(io: Io): Command {
   const command = newCommand("build", "build a service into dist/, which runs elsewhere");

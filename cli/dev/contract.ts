@@ -7,16 +7,25 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { fromBinary } from "@bufbuild/protobuf";
-import { type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { type FileDescriptorProto, type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { bindingProblems } from "./binding-problems.js";
+import { calledServices } from "./called-services.js";
 import { inWorkspace, lacksGoogleApi, SERVICE_MODULE } from "./google-api.js";
 import type { SourceProblem } from "./problem.js";
 
 /** Maximum time of a run of buf, in milliseconds. */
 const BUF_MS = 30_000;
 
-/** The result of compiling: descriptors with all imports, or the problems. */
-export type Compiled = { readonly descriptors: FileDescriptorSet } | { readonly problems: readonly SourceProblem[] };
+/**
+ * The result of compiling: descriptors with all imports, and the files of the services that it
+ * calls; or the problems.
+ */
+export type Compiled = Contract | { readonly problems: readonly SourceProblem[] };
+
+export interface Contract {
+  readonly descriptors: FileDescriptorSet;
+  readonly called: readonly FileDescriptorProto[];
+}
 
 /**
  * @param buf the path of the program.
@@ -41,7 +50,8 @@ async function compile(buf: string, cwd: string, module: string, folder: string)
     // would change the contract.
     if (info) info.location = info.location.filter((one) => one.leadingComments || one.trailingComments);
   }
-  return { descriptors };
+  const called = calledServices(descriptors.file, folder);
+  return "problems" in called ? called : { descriptors, called: called.files };
 }
 
 /**

@@ -97,7 +97,7 @@ export class DevService {
 
   /** Reacts to a change of one of the service's files. */
   onChange(file: string): void {
-    if (file.endsWith(".proto")) this.#contractChanged = true;
+    if (/\.(?:proto|binpb)$/.test(file)) this.#contractChanged = true;
     void this.#schedule();
   }
 
@@ -180,7 +180,7 @@ export class DevService {
     this.#names = serviceNamesOf(compiled.descriptors);
     this.#path = hasCall(compiled.descriptors) ? "" : "/explore";
     for (const name of this.#names) await gateway.enrol(name);
-    await this.#generator.generate(compiled.descriptors, folder);
+    await this.#generator.generate(compiled, folder);
     if (!this.#closed) this.#checker ??= new TypeChecker(tools.tsc, folder, (problems) => this.#onChecked(problems));
     return [];
   }

@@ -91,6 +91,7 @@ type Common = Pick<DevServiceOptions, "gateway" | "printer" | "env">;
 /** The services below a folder. */
 class Services {
   readonly #root: string;
+  readonly #config: Config;
   readonly #common: Common;
   /** By folder. */
   readonly #services = new Map<string, DevService>();
@@ -100,6 +101,7 @@ class Services {
 
   constructor(root: string, config: Config, { gateway, printer, env }: Common) {
     this.#root = root;
+    this.#config = config;
     // Each service uses a free port, and joins with the enrolment token in the data folder.
     const own = {
       PORTICO_AUTHORITY: gateway.grpc,
@@ -115,7 +117,7 @@ class Services {
   async start(): Promise<void> {
     await this.#find();
     const { printer } = this.#common;
-    if (this.#isLacking() && this.#unusable.size === 0)
+    if (this.#isLacking() && this.#unusable.size === 0 && this.#config.services.length === 0)
       printer.say("There is no service here. Make one: portico new greeter");
   }
 

@@ -12,9 +12,12 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   CodeGeneratorRequestSchema,
   CodeGeneratorResponseSchema,
+  type FileDescriptorProto,
   type FileDescriptorSet,
   FileDescriptorSetSchema,
 } from "@bufbuild/protobuf/wkt";
+
+import type { Contract } from "./contract.js";
 
 /** The same options as for Portico's own code, in buf.gen.yaml. */
 const OPTIONS = [
@@ -56,8 +59,8 @@ export class CodeGenerator {
    * change are not written.
    * @throws {Error} when ts-proto fails.
    */
-  async generate(descriptors: FileDescriptorSet, folder: string): Promise<void> {
-    const files = await this.#run(descriptors);
+  async generate({ descriptors, called }: Contract, folder: string): Promise<void> {
+    const files = await this.#run([...descriptors.file, ...called]);
     files.set("descriptors.ts", descriptorsFile(descriptors));
     const gen = join(folder, "gen");
     const stale = existsSync(gen) ? (readdirSync(gen, { recursive: true }) as string[]) : [];
@@ -74,7 +77,7 @@ export class CodeGenerator {
     this.#waiting?.kill();
   }
 
-  async #run({ file }: FileDescriptorSet): Promise<Map<string, string>> {
+  async #run(file: FileDescriptorProto[]): Promise<Map<string, string>> {
     this.prepare();
     const child = this.#waiting!;
     this.#waiting = undefined;

@@ -2,8 +2,17 @@
 import type { Endpoints } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { RawBytes } from "../terminal/output.js";
-import { failureOfLine, type Hint, LOOPBACK } from "./failure.js";
-import { type HttpRequest, type HttpResponse, jsonOf, type StreamResponse, send, sendStreaming } from "./request.js";
+import { CallFailure, failureOfLine, type Hint, LOOPBACK } from "./failure.js";
+import { REFLECTION_HEADERS, REFLECTION_PATH, reflect } from "./reflection.js";
+import {
+  type HttpRequest,
+  type HttpResponse,
+  jsonOf,
+  type StreamResponse,
+  send,
+  sendForBytes,
+  sendStreaming,
+} from "./request.js";
 import type { Session } from "./session.js";
 
 export interface ClientOptions {
@@ -76,6 +85,20 @@ export class GatewayClient {
   async openApi(service: string): Promise<string> {
     const { response, hint } = await this.#call(send, () => get("openapi", `${service}.json`));
     return jsonOf(response, hint);
+  }
+
+  /**
+   * The files of a service's contract with all imports, each a google.protobuf.FileDescriptorProto.
+   * @throws {CommandError}
+   */
+  contractOf(service: string): Promise<Uint8Array[]> {
+    const headers = { ...REFLECTION_HEADERS, "portico-service": service };
+    return reflect(service, async (body) => {
+      const request: RequestFor = () => ({ method: "POST", path: REFLECTION_PATH, body, headers });
+      const { response, hint } = await this.#call(sendForBytes, request);
+      if (response.status === 200) return response.body;
+      throw new CallFailure({ ...response, body: response.body.toString() }, hint);
+    });
   }
 
   /**

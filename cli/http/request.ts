@@ -75,6 +75,19 @@ function isRaw({ statusCode, headers }: IncomingMessage): boolean {
   return statusCode === 200 && headers["content-security-policy"] === "sandbox";
 }
 
+/** The whole response, where its body is not text. */
+export async function sendForBytes(
+  base: URL,
+  request: HttpRequest,
+): Promise<Omit<HttpResponse, "body"> & { readonly body: Buffer }> {
+  return receive(base, request, async (response) => ({
+    status: response.statusCode ?? 0,
+    contentType: typeOf(response),
+    body: await readBytes(response),
+    requestId: requestIdOf(response),
+  }));
+}
+
 async function receive<T>(base: URL, request: HttpRequest, read: (response: IncomingMessage) => T | Promise<T>) {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(), request.timeoutMs);
@@ -163,8 +176,12 @@ export function headersOf({
 
 /** The body of a response, at most 64 MiB. */
 export async function readText(response: IncomingMessage): Promise<string> {
+  return (await readBytes(response)).toString();
+}
+
+function readBytes(response: IncomingMessage): Promise<Buffer> {
   const tooLarge = () => new Error(`the response is larger than ${MAX_RESPONSE / 1024 / 1024} MiB`);
-  return (await readAll(response, MAX_RESPONSE, tooLarge)).toString();
+  return readAll(response, MAX_RESPONSE, tooLarge);
 }
 
 /**

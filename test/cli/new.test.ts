@@ -41,6 +41,17 @@ t.test("creates the folder, and prints the next steps", async (t) => {
   t.equal(readFileSync(join("greeter/vendor", PACKED), "utf8"), `${checkout}\n`, "which is packed from this Portico");
 });
 
+t.test("a service in Python or Go needs no npm", async (t) => {
+  const folder = emptyFolder(t);
+  for (const lang of ["python", "go"]) {
+    const { exit, stdout } = await portico(["new", `in${lang}`, "--lang", lang], { env: { PATH: "/nonexistent" } });
+    t.equal(exit, EXIT.ok);
+    t.match(stdout, new RegExp(`in${lang} is a service[^]*and in another terminal:[^]*portico dev\n\nand in a third`));
+  }
+  t.same(readdirSync(folder), ["ingo", "inpython"]);
+  t.equal((await portico(["new", "greeter", "--lang", "cobol"])).exit, EXIT.usage);
+});
+
 const broken: [what: string, env: (t: Test) => NodeJS.ProcessEnv, said: RegExp][] = [
   ["fails", (t) => withNpm(t, "echo 'npm error ENOSPC' >&2; exit 1"), /cannot pack.*\nnpm error ENOSPC/],
   ["is absent", () => ({ PATH: "/nonexistent" }), /no npm in PATH/],

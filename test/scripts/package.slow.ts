@@ -106,7 +106,7 @@ t.test("a new service moves elsewhere, installs, passes its tests and its check,
   renameSync(join(folder, "greeter"), project);
   rmSync(installation, { recursive: true });
   run(project, "npm", "ci");
-  t.equal(realpathSync(join(project, "node_modules/portico")), realpathSync(project) + "/node_modules/portico");
+  t.equal(realpathSync(join(project, "node_modules/portico")), join(realpathSync(project), "node_modules/portico"));
   t.match(run(project, "npm", "test"), /^# fail 0$/m);
   run(project, "npm", "run", "check");
   const own = join(project, "node_modules/.bin/portico");

@@ -1,5 +1,5 @@
 // `portico build` makes a folder that runs where nothing is installed but Node. The service uses
-// the store, which needs the native code of sqlite3.
+// the store, which needs the native code of sqlite3, and calls another service.
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -13,28 +13,40 @@ import { edit, newProject } from "./project.js";
 
 const folder = temporaryFolder(t);
 const project = newProject(folder);
-const portico = (...args: string[]) =>
-  execFileSync(process.execPath, [resolve("dist/portico.js"), ...args], { cwd: project, stdio: "pipe" });
+const portico = (env: Record<string, string>, ...args: string[]) =>
+  execFileSync(process.execPath, [resolve("dist/portico.js"), ...args], {
+    cwd: project,
+    stdio: "pipe",
+    env: { ...process.env, HOME: folder, ...env },
+  });
 
 edit(join(project, "greeter.ts"), "async call({ name }) {", "async call({ name }, call) {");
 edit(
   join(project, "greeter.ts"),
-  "return { message: `Hello ${name}` };",
-  'const visit = await call.store<number>("visits").increment(name);\n    return { message: `Hello ${name}, ${visit}` };',
+  "import {",
+  `import { HelloworldService } from "./gen/helloworld/helloworld.js";\nimport {`,
+);
+edit(
+  join(project, "greeter.ts"),
+  "return { message: `Hello $\{name}` };",
+  `const visit = await call.store<number>("visits").increment(name);
+    const { message } = await call.client(HelloworldService, "helloworld").call({ name });
+    return { message: \`\${message}, \${visit}\` };`,
 );
 
 t.test("the built folder runs elsewhere with Node alone", async (t) => {
-  portico("build");
+  const data = await installation(join(folder, "data"));
+  const server = await start(["server"], { PORTICO_DATA: data });
+  t.teardown(() => server.stop());
+  const http = server.address("HTTP");
+  portico({ PORTICO_URL: http }, "add", "proto", "helloworld");
+  portico({}, "build");
   const elsewhere = join(folder, "else where");
   cpSync(join(project, "dist"), elsewhere, { recursive: true });
   rmSync(project, { recursive: true });
   t.ok(existsSync(join(elsewhere, "Dockerfile")));
   t.same(readdirSync(join(elsewhere, "node_modules")), ["sqlite3"], "only native code is not in the bundle");
 
-  const data = await installation(join(folder, "data"));
-  const server = await start(["server"], { PORTICO_DATA: data });
-  t.teardown(() => server.stop());
-  const http = server.address("HTTP");
   const admin = await administrator(http, data);
   const enrolled = await call(`${http}/v1/auth/Enrolments/Create`, { name: "greeter" }, admin);
   const env = {

@@ -47,7 +47,7 @@ const CASES: { title: string; setting: Setting; needed: Safeguard[] }[] = [
 for (const { title, setting, needed } of CASES) {
   t.test(`${title}: the limit holds`, async (t) => {
     const { states, counterexample } = explore(lendingModel(setting), MAX_STATES);
-    t.equal(counterexample, undefined, counterexample?.trace.join("\n"));
+    t.equal(counterexample, undefined, (counterexample?.trace ?? []).join("\n"));
     t.ok(states > 5_000, `${states} states were explored`);
   });
   for (const safeguard of sampleOf(needed, 3)) {

@@ -1,6 +1,5 @@
 // Which endpoint a binding's path calls, who may call it there, and how bindings that are not
 // served are reported to the operator.
-import { join } from "node:path";
 import t, { type Test } from "tap";
 import { buildAnnotated } from "../../../support/descriptors.js";
 import { until } from "../../../support/until.js";
