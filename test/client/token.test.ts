@@ -82,7 +82,11 @@ t.test("a second 401, or the same token again, is the error of the call", async 
     ["first", undefined],
   ]) {
     const { give, hints } = giving(...tokens);
-    await t.rejects(probe(give).call(), { name: "PorticoError", Code: 401, Detail: "Unauthorized" } as unknown as Error);
+    await t.rejects(probe(give).call(), {
+      name: "PorticoError",
+      Code: 401,
+      Detail: "Unauthorized",
+    } as unknown as Error);
     t.equal(hints.length, 2);
   }
   await t.rejects(probe("first").call(), { Code: 401 } as unknown as Error);

@@ -28,7 +28,7 @@ edit(
 );
 edit(
   join(project, "greeter.ts"),
-  "return { message: `Hello $\{name}` };",
+  "return { message: `Hello ${name}` };",
   `const visit = await call.store<number>("visits").increment(name);
     const { message } = await call.client(HelloworldService, "helloworld").call({ name });
     return { message: \`\${message}, \${visit}\` };`,

@@ -316,23 +316,6 @@ export const CallContext = {
     closeMessage(reader);
     return message;
   },
-  fromPartial<I extends Exact<DeepPartial<CallContext>, I>>(object: I): CallContext {
-    const message = createBaseCallContext();
-    message.resource = object.resource ?? "";
-    message.namespace = object.namespace ?? "";
-    message.caller = (object.caller !== undefined && object.caller !== null)
-      ? Caller.fromPartial(object.caller)
-      : undefined;
-    message.sha256 = object.sha256 ?? Buffer.alloc(0);
-    message.service = object.service ?? "";
-    message.expires = (object.expires !== undefined && object.expires !== null) ? BigInt(object.expires) : 0n;
-    message.generation = (object.generation !== undefined && object.generation !== null)
-      ? BigInt(object.generation)
-      : 0n;
-    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
-    message.namespaceId = object.namespaceId ?? "";
-    return message;
-  },
 };
 export const DelegationService = {
   /**
@@ -350,16 +333,3 @@ export const DelegationService = {
     responseDeserialize: (value: Buffer): IssueResponse => IssueResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };

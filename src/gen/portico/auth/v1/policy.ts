@@ -1669,21 +1669,6 @@ export const Caller = {
     closeMessage(reader);
     return message;
   },
-  fromPartial<I extends Exact<DeepPartial<Caller>, I>>(object: I): Caller {
-    const message = createBaseCaller();
-    message.namespace = object.namespace ?? "";
-    message.account = object.account ?? "";
-    message.scopes = object.scopes?.map((e) => e) || [];
-    message.expires = (object.expires !== undefined && object.expires !== null)
-      ? Timestamp.fromPartial(object.expires)
-      : undefined;
-    message.resources = object.resources?.map((e) => e) || [];
-    message.reportUse = object.reportUse ?? false;
-    message.enrolment = object.enrolment ?? "";
-    message.namespaceId = object.namespaceId ?? "";
-    message.key = object.key ?? undefined;
-    return message;
-  },
 };
 export const PolicyService = {
   /**
@@ -1726,16 +1711,3 @@ export const PolicyService = {
     responseDeserialize: (value: Buffer): BatchResolveResponse => BatchResolveResponse.decode(value),
   },
 } as const;
-
-type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
-
-type DeepPartial<T> = T extends bigint ? string | number | bigint
-  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
-  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
-  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
-  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
-  : Partial<T>;
-
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
