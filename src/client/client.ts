@@ -67,6 +67,7 @@ export class PorticoClient {
     try {
       return await this.#retry(scope, endpoint, options, async () => {
         const response = await this.#post(scope, endpoint, request);
+        if (!endpoint.answersBytes && hasNoContent(response)) return {};
         return await this.#read(scope, () => (endpoint.answersBytes ? readBytes(response) : response.json()));
       });
     } finally {
@@ -163,7 +164,7 @@ export class PorticoClient {
       credentials: "omit",
     } as const;
     const response = await this.#read(scope, () => fetch(this.#url + this.#pathOf(endpoint), init));
-    if (response.ok && (endpoint.answersBytes || isJson(response))) return response;
+    if (response.ok && (endpoint.answersBytes || isJson(response) || hasNoContent(response))) return response;
     throw await this.#read(scope, () => readFailure(scope.service, response));
   }
 
@@ -221,6 +222,11 @@ function isEndpoint(entry: EndpointEntry | EndpointTable): entry is EndpointEntr
 
 function isJson({ headers }: Response): boolean {
   return /^application\/(?:json|x-ndjson)\b/.test(headers.get("content-type") ?? "");
+}
+
+/** Whether the response is an empty message, because an option of the service sets its status. */
+function hasNoContent({ status }: Response): boolean {
+  return status === 204 || status === 205;
 }
 
 async function readBytes(response: Response): Promise<{ contentType: string; data: Uint8Array }> {

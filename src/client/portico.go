@@ -361,7 +361,7 @@ func open[A any](ctx context.Context, t *transport, e endpoint, request any) (*h
 	}
 	given := response.Header.Get("Content-Type")
 	isJSON := strings.HasPrefix(given, "application/json") || strings.HasPrefix(given, "application/x-ndjson")
-	if response.StatusCode/100 == 2 && (isJSON || isBytes[A]()) {
+	if response.StatusCode/100 == 2 && (isJSON || isBytes[A]() || hasNoContent(response)) {
 		return response, nil
 	}
 	defer response.Body.Close()
@@ -410,7 +410,16 @@ func read[A any](answer *A, response *http.Response, body []byte) error {
 		*raw = &HTTPBody{ContentType: response.Header.Get("Content-Type"), Data: body}
 		return nil
 	}
+	if hasNoContent(response) {
+		body = []byte("{}")
+	}
 	return unmarshal(body, answer)
+}
+
+// hasNoContent tells whether a response is an empty message, because an option of the service sets
+// its status.
+func hasNoContent(response *http.Response) bool {
+	return response.StatusCode == http.StatusNoContent || response.StatusCode == http.StatusResetContent
 }
 
 // Messages in proto3 JSON (https://protobuf.dev/programming-guides/json/), by the types of their

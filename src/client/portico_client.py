@@ -45,6 +45,9 @@ _MAX_MESSAGE = 64 * 1024 * 1024
 # The maximum of the header Grpc-Timeout in milliseconds: it has at most eight digits.
 _MAX_GRPC_TIMEOUT = 99_999_999
 
+# Statuses of responses without content.
+_NO_CONTENT = (204, 205)
+
 _T = typing.TypeVar("_T")
 
 
@@ -326,7 +329,7 @@ class _Settings:
 def _is_answer(response: httpx.Response, answer: object) -> bool:
     content_type = response.headers.get("content-type", "")
     is_json = content_type.startswith(("application/json", "application/x-ndjson"))
-    return response.is_success and (is_json or answer is HttpBody)
+    return response.is_success and (is_json or answer is HttpBody or response.status_code in _NO_CONTENT)
 
 
 def _refusal(service: str, response: httpx.Response, body: bytes) -> PorticoError:
@@ -353,7 +356,9 @@ def _failure_in(body: bytes | str) -> PorticoError | None:
 def _read(answer: type[_T], response: httpx.Response, body: bytes) -> _T:
     if answer is HttpBody:
         return typing.cast(_T, HttpBody(response.headers.get("content-type", ""), body))
-    return typing.cast(_T, _decode(answer, _parse(body)))
+    # Without content it is an empty message, because an option of the service sets the status.
+    message = {} if response.status_code in _NO_CONTENT else _parse(body)
+    return typing.cast(_T, _decode(answer, message))
 
 
 class _MessageReader(typing.Generic[_T]):

@@ -32,6 +32,11 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     times: Infinity,
     fail: (response) => void response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad Gateway</h1>"),
   },
+  "no-content": { times: Infinity, fail: (response) => void response.writeHead(204).end() },
+  "reset-content": {
+    times: Infinity,
+    fail: (response) => void response.writeHead(205, { "content-type": "application/json", "content-length": 0 }).end(),
+  },
   elsewhere: {
     times: Infinity,
     fail: (response) => void response.writeHead(307, { location: "/busy/probe/Tell" }).end(),

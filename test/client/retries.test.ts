@@ -96,6 +96,10 @@ t.test("a response that is not from Portico is reported as such", async (t) => {
   );
 });
 
+t.test("a success without content is an empty message", async (t) => {
+  for (const status of ["no-content", "reset-content"]) t.same(await probe(status).call(), {}, status);
+});
+
 t.test("a redirect is not followed, because the token would be sent to the new address", async (t) => {
   t.equal((await errorOf(probe("elsewhere").call())).Code, 503);
   t.equal(gateway.calls("/busy/probe/Tell"), 3, "only the calls before");

@@ -191,6 +191,9 @@ def retries() -> None:
         assert error_of(portico.probe.tell, probe_client.PorticoError).retry_after == 3600
     with probe_client.Portico(f"{FAULTY}/no-portico/python") as portico:
         assert "not as Portico does" in error_of(portico.probe.tell, probe_client.PorticoError).detail
+    for status in ("no-content", "reset-content"):
+        with probe_client.Portico(f"{FAULTY}/{status}/python") as portico:
+            assert portico.probe.call() == probe_client.Fields()
     with probe_client.Portico("http://127.0.0.1:1") as portico:
         error = error_of(portico.probe.call, probe_client.PorticoError)
         assert error.never_sent and error.code == 503, error

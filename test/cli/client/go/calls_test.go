@@ -219,6 +219,11 @@ func TestRetries(t *testing.T) {
 	if !strings.Contains(errorOf(t, err).Detail, "not as Portico does") {
 		t.Fatal(err)
 	}
+	for _, status := range []string{"no-content", "reset-content"} {
+		if answer, err := faulty(status).Call(ctx, nil); err != nil || answer == nil {
+			t.Fatal(status, answer, err)
+		}
+	}
 	_, err = faulty("elsewhere").Tell(ctx, nil)
 	if errorOf(t, err).Code != 307 {
 		t.Fatal(err)
