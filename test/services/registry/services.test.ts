@@ -185,6 +185,29 @@ t.test("a changed service is replaced without a gap, also if its server cannot b
   t.same(seen, [`+${target} 1 `, `+${target} 1 x-tenant`, `+${moved} 1 `, `-${target}`]);
 });
 
+/** A gateway that stays connected and confirms nothing. Returns a function that cuts it off. */
+function lateGateway(t: Test, { inProcess }: Mesh): () => void {
+  const call = stream(inProcess, RegistryService.watch, { admission: SYSTEM });
+  call.send({ confirmed: 0n });
+  t.teardown(() => call.cancel());
+  return () => call.cancel();
+}
+
+t.test("a gateway that is late is counted after two seconds, and one that is cut off is not", async (t) => {
+  const mesh = await openMesh(t);
+  const { put, list } = client(mesh);
+  const seen = changesOf(t, mesh, "shop");
+  const [cutOff] = [lateGateway(t, mesh), lateGateway(t, mesh)];
+  const began = performance.now();
+  const putting = put(toPut("shop", [await shopServer(t)]));
+  await until(() => seen.length === 1);
+  cutOff!();
+  const problems = ["1 of the gateways that follow this authority has not applied the change yet"];
+  t.match(await putting, { error: "", endpoints: [{ resource: "service:shop:Shop.Call" }], problems });
+  t.ok(performance.now() - began >= 2_000);
+  t.match(await list(), [{ service: { name: "shop" }, error: "", problems: [] }]);
+});
+
 t.test("descriptors stay with keep_descriptors, and go without it", async (t) => {
   const mesh = await openMesh(t);
   const { put } = client(mesh);
