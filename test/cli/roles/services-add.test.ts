@@ -13,6 +13,7 @@ import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { compile } from "../../services/registry/compile.js";
 import { buildAnnotated } from "../../support/descriptors.js";
 import { freePort } from "../../support/ports.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { inTime } from "../../support/until.js";
 import { portico } from "../command-line.js";
 
@@ -66,6 +67,15 @@ t.test("remove removes the service with that name", async (t) => {
   t.same(content(), { services: [SHOP] });
 });
 
+const source = `syntax = "proto3"; package p; import "other.proto"; service Shop { rpc Call(other.M) returns (other.M); }`;
+const other = `syntax = "proto3"; package other; message M {}`;
+const both = compile(join(temporaryFolder(t), "protos"), { "shop.proto": source, "other.proto": other });
+const files = t.testdir({
+  "large.yaml": "# nothing\n".repeat(1024 ** 2),
+  // Without other.proto, which comes first. Before its name, shop.proto has 5 bytes of tags and lengths.
+  "lacking.binpb": both.subarray(both.indexOf("shop.proto") - 5),
+});
+
 const refused: [what: string, args: string[], message: RegExp][] = [
   ["a name that is there", ["add", "shop", "127.0.0.1:1"], /"shop" is there twice/],
   ["a name of Portico's own", ["add", "auth", "127.0.0.1:1"], /"auth" is reserved/],
@@ -79,6 +89,21 @@ const refused: [what: string, args: string[], message: RegExp][] = [
     "a prefix that is no path",
     ["add", "x", "127.0.0.1:1", "--prefix", "api"],
     /bindings must be an object such as {"prefix": "\/api"}/,
+  ],
+  [
+    "HTTP rules of 10 MB",
+    ["add", "x", "127.0.0.1:1", "--http-rules", join(files, "large.yaml")],
+    /^Nothing was added: .*httpRules has 10485760 bytes; at most 256 KiB are accepted\n$/,
+  ],
+  [
+    "descriptors that lack an import",
+    ["add", "x", "127.0.0.1:1", "--descriptors", join(files, "lacking.binpb")],
+    /^Nothing was added: .*descriptors lack other\.proto, which shop\.proto imports.*\n$/,
+  ],
+  [
+    "options that do not fit together",
+    ["add", "x", "127.0.0.1:1", "--cert", "own.pem"],
+    /^Nothing was added: .*cert and key belong together.*\n$/,
   ],
   ["to remove what is not there", ["remove", "orders"], /has no service orders/],
 ];
