@@ -8,7 +8,7 @@ import { type Case, compare, type Difference, porticoFor, ROUTING, type Side, se
 /** OpenFGA needs minutes to build. */
 t.setTimeout(900_000);
 
-const openfga = FULL ? goProgram("github.com/openfga/openfga/cmd/openfga", "v1.8.4") : undefined;
+const openfga = FULL ? goProgram("github.com/openfga/openfga/cmd/openfga", "v1.18.0") : undefined;
 const grpcurl = FULL ? goProgram("github.com/fullstorydev/grpcurl/cmd/grpcurl", "v1.9.4") : undefined;
 
 /** OpenFGA's HTTP server replaces the error handler of grpc-gateway: it writes names of codes. */
