@@ -172,7 +172,10 @@ export async function readText(response: IncomingMessage): Promise<string> {
  * @throws {CallFailure} when the call failed, or when the response was not from Portico.
  */
 export function jsonOf(response: HttpResponse, hint?: Hint): string {
-  if (response.status === 200 && response.contentType.startsWith("application/json")) return response.body;
+  const { status, contentType, body } = response;
+  // Options of a service set other statuses of a success than 200; with these two it has no body.
+  if (status === 204 || status === 205) return "{}";
+  if (status >= 200 && status < 300 && contentType.startsWith("application/json")) return body;
   throw new CallFailure(response, hint);
 }
 

@@ -34,6 +34,22 @@ for (const status of [200, 404, 502]) {
   });
 }
 
+const SUCCESSES = [
+  { status: 201, type: "application/json", body: '{"message":"Hello Ada"}', printed: '{"message":"Hello Ada"}\n' },
+  { status: 204, type: undefined, body: undefined, printed: "{}\n" },
+  { status: 205, type: "application/json", body: "", printed: "{}\n" },
+];
+for (const { status, type, body, printed } of SUCCESSES) {
+  t.test(`a call succeeds with ${status}, which an option of the service may set`, async (t) => {
+    const headers = type === undefined ? {} : { "content-type": type };
+    const { url } = await listen(t, (_, response) => response.writeHead(status, headers).end(body));
+    const { exit, stdout } = await portico(["call", "helloworld", "Call", "--url", url], {
+      env: { PORTICO_TOKEN: "pta_x" },
+    });
+    t.same({ exit, stdout }, { exit: 0, stdout: printed });
+  });
+}
+
 t.test("does not follow a redirect, so that the token is sent to no other server", async (t) => {
   let calls = 0;
   const { url } = await listen(t, (_, response) => {
