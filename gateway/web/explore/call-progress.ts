@@ -16,6 +16,7 @@ import {
   SESSION_ENDED,
   type WebSocketCall,
 } from "./calls.js";
+import type { Envelopes } from "./envelopes.js";
 
 export interface Entry {
   readonly id: number;
@@ -176,6 +177,7 @@ export interface CallTarget {
   readonly path: string;
   readonly withToken: boolean;
   readonly namespace: string | undefined;
+  readonly envelopes: Envelopes | undefined;
 }
 
 /** A call of an endpoint that takes one message. The next call cancels the one before. */
@@ -183,7 +185,7 @@ export function useHttpCall() {
   const { progress, begin } = useCallProgress();
   const running = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const send = async ({ method, path, withToken, namespace }: CallTarget, body: string | undefined) => {
+  const send = async ({ withToken, ...target }: CallTarget, body: string | undefined) => {
     running.current?.abort();
     const controller = new AbortController();
     running.current = controller;
@@ -196,7 +198,7 @@ export function useHttpCall() {
         onMessage: (text: string) => recorder.add(text),
         onBytes: (bytes: Uint8Array<ArrayBuffer>) => recorder.change({ bytes }),
       };
-      const failure = await makeCall({ method, path, body, token, namespace }, listener, controller.signal);
+      const failure = await makeCall({ ...target, body, token }, listener, controller.signal);
       if (failure === undefined) recorder.change({ state: "done" });
       else recorder.fail(failure, token !== undefined);
     } catch (thrown) {

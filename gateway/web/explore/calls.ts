@@ -5,6 +5,7 @@
 import { readError, readStreamError } from "../../../src/api/errors.js";
 import { LineSplitter } from "../../../src/api/lines.js";
 import { ApiError, get } from "../http.js";
+import { type Envelopes, lastLineFailure, statusFailure } from "./envelopes.js";
 
 export interface Call {
   readonly method: string;
@@ -14,6 +15,7 @@ export interface Call {
   readonly body: string | undefined;
   readonly token: string | undefined;
   readonly namespace: string | undefined;
+  readonly envelopes: Envelopes | undefined;
 }
 
 /** Status line and headers of a response. */
@@ -24,6 +26,8 @@ export interface ResponseHead {
   /** Milliseconds from the request to these headers. */
   readonly milliseconds: number;
   readonly contentType: string;
+  /** Whether the body is lines, each with a message. */
+  readonly isStream: boolean;
   /** Each a name and a value. */
   readonly headers: readonly (readonly [string, string])[];
 }
@@ -76,24 +80,31 @@ export async function makeCall(
       signal,
     });
     const contentType = response.headers.get("Content-Type") ?? "";
+    const isLines = response.ok && call.envelopes === "lines";
+    const isStream = isLines || contentType.startsWith("application/x-ndjson");
     listener.onHead({
       status: response.status,
       statusText: response.statusText,
       requestId: response.headers.get("X-Request-Id") ?? "",
       milliseconds: performance.now() - started,
       contentType,
+      isStream,
       headers: [...response.headers],
     });
-    if (contentType.startsWith("application/x-ndjson") && response.body)
-      return await readMessages(response.body, listener);
+    if (isStream && response.body) {
+      const last = await readMessages(response.body, listener);
+      return isLines ? lastLineFailure(last) : streamFailure(last);
+    }
     if (!TEXT.test(contentType)) {
       listener.onBytes(new Uint8Array(await response.arrayBuffer()));
       return response.ok ? undefined : { status: response.status, detail: "" };
     }
     const text = await response.text();
     listener.onMessage(text);
+    if (response.ok) return undefined;
     const error = readError(text);
-    return response.ok ? undefined : { status: response.status, detail: error?.Detail ?? "", details: error?.Details };
+    if (error === undefined && call.envelopes !== undefined) return statusFailure(response.status, text);
+    return { status: response.status, detail: error?.Detail ?? "", details: error?.Details };
   } catch (thrown) {
     if (signal.aborted) throw signal.reason;
     throw ApiError.from(thrown);
@@ -108,14 +119,11 @@ function headersOf({ body, token, namespace }: Call): Record<string, string> {
   };
 }
 
-/**
- * Reads a stream of NDJSON (docs/streams.md). Empty lines are heartbeats. The last line says why a
- * stream failed.
- */
+/** Reads a stream of lines (docs/streams.md). Empty ones are heartbeats. Returns the last one. */
 async function readMessages(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   listener: ResponseListener,
-): Promise<Failure | undefined> {
+): Promise<string> {
   const lines = new LineSplitter();
   const reader = body.getReader();
   let last = "";
@@ -128,6 +136,11 @@ async function readMessages(
   for (let read = await reader.read(); !read.done; read = await reader.read()) lines.push(read.value).forEach(deliver);
   const unfinished = lines.end();
   if (unfinished !== undefined) deliver(unfinished);
+  return last;
+}
+
+/** Why a stream of NDJSON failed, which its last line says. */
+function streamFailure(last: string): Failure | undefined {
   const error = readStreamError(last);
   return error && { status: error.Code, detail: error.Detail, details: error.Details };
 }

@@ -38,7 +38,7 @@ export function ResponseView({ progress, expected }: ResponseViewProps) {
 }
 
 function isStream({ head }: CallProgress): boolean {
-  return head === undefined || head.contentType.startsWith("application/x-ndjson");
+  return head === undefined || head.isStream;
 }
 
 /** How the call ended, and what the visitor can do about a failure. */

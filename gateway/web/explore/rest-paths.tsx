@@ -42,6 +42,26 @@ export function RestPaths({ paths, chosen, onChoose }: RestPathsProps) {
           </li>
         ))}
       </ul>
+      <EnvelopeNote paths={paths} />
     </section>
+  );
+}
+
+/** The forms of the responses, where clients of grpc-gateway get them. */
+function EnvelopeNote({ paths }: Pick<RestPathsProps, "paths">) {
+  const forms = paths.map(({ envelopes }) => envelopes);
+  if (forms.every((form) => form === undefined)) return null;
+  return (
+    <p class="soft">
+      For clients of grpc-gateway. An error is <code>{'{"code":5,"message":"…","details":[]}'}</code> with the gRPC
+      code.
+      {forms.includes("lines") && (
+        <>
+          {" "}
+          A stream is a line <code>{'{"result":…}'}</code> for each message. If it fails, its last line is{" "}
+          <code>{'{"error":{"code":…}}'}</code>.
+        </>
+      )}
+    </p>
   );
 }

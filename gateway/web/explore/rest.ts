@@ -2,6 +2,7 @@
  * The paths of an endpoint by `google.api.http` annotations, from its service's OpenAPI document.
  */
 import { type Field, type Message, type OpenApi, successOf } from "./document.js";
+import { type Envelopes, envelopesOf } from "./envelopes.js";
 import { errorOf, parseExact } from "./json-text.js";
 import { fieldOf, lowerCamelCase, withoutSecrets } from "./secrets.js";
 
@@ -22,6 +23,8 @@ export interface RestPath {
   readonly takes: "json" | "bytes" | undefined;
   /** Whether the response is bytes of a type that the service chooses. */
   readonly returnsBytes: boolean;
+  /** The forms of grpc-gateway in its responses. */
+  readonly envelopes: Envelopes | undefined;
 }
 
 interface Content {
@@ -57,6 +60,7 @@ function described(operation: Operation): Omit<RestPath, "method" | "path"> {
     tokenNeeded: security.every((way) => Object.keys(way).length > 0),
     takes: "application/json" in content ? "json" : "*/*" in content ? "bytes" : undefined,
     returnsBytes: "*/*" in (successOf(responses)?.content ?? {}),
+    envelopes: envelopesOf(responses),
   };
 }
 

@@ -72,7 +72,7 @@ const other = `syntax = "proto3"; package other; message M {}`;
 const both = compile(join(temporaryFolder(t), "protos"), { "shop.proto": source, "other.proto": other });
 const files = t.testdir({
   "large.yaml": "# nothing\n".repeat(1024 ** 2),
-  // Without other.proto, which comes first. Before its name, shop.proto has 5 bytes of tags and lengths.
+  // Without other.proto, which comes first. 5 bytes of tags and lengths precede the second name.
   "lacking.binpb": both.subarray(both.indexOf("shop.proto") - 5),
 });
 

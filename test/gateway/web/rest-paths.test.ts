@@ -3,6 +3,7 @@
 import t from "tap";
 import { openApi } from "../../../gateway/openapi/document.js";
 import { endpointDocument, type Field, type Message } from "../../../gateway/web/explore/document.js";
+import { lastLineFailure, statusFailure } from "../../../gateway/web/explore/envelopes.js";
 import {
   boundCall,
   canFill,
@@ -29,6 +30,23 @@ t.test("an endpoint has the paths of its annotations", async (t) => {
     "and none of another endpoint",
   );
   t.strictSame(restPathsOf(document, "Library.Talk"), []);
+});
+
+t.test("the forms of grpc-gateway are recognized, and its errors are read", async (t) => {
+  const isGrpcGateway = true;
+  const enveloped = JSON.parse(openApi({ service: "library", endpoints, types, server: "/", isGrpcGateway }));
+  const formsOf = (described: typeof document, endpoint: string) =>
+    new Set(restPathsOf(described, endpoint).map(({ envelopes }) => envelopes));
+  t.same(formsOf(enveloped, "Library.Get"), new Set(["errors"]));
+  // One path returns a file, which has no lines.
+  t.same(formsOf(enveloped, "Library.List"), new Set(["lines", "errors"]));
+  for (const endpoint of ["Library.Get", "Library.List"]) t.same(formsOf(document, endpoint), new Set([undefined]));
+  const details = [{ "@type": "type.googleapis.com/google.rpc.BadRequest" }];
+  const text = JSON.stringify({ code: 3, message: "wrong", details });
+  t.same(statusFailure(400, text), { status: 400, detail: "wrong", details });
+  t.same(statusFailure(502, "<h1>Bad Gateway</h1>"), { status: 502, detail: "" });
+  t.same(lastLineFailure(`{"error":${text}}`), { status: 0, detail: "wrong", details });
+  t.equal(lastLineFailure(`{"result":${text}}`), undefined);
 });
 
 const all = ["Library.Get", "Library.Put", "Library.Part"].flatMap((endpoint) => restPathsOf(document, endpoint));

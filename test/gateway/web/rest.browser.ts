@@ -2,16 +2,26 @@
 // path, a query and a body.
 import t from "tap";
 import { Pages } from "../../../gateway/built-in/pages.js";
+import { noServiceOptions } from "../../../src/config/service-options.js";
+import { RestStyle } from "../../../src/gen/portico/registry/v1/service_options.js";
+import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { deploy, login, post } from "../deployment.js";
 import { createLibrary } from "../dialects/http-rule/library.js";
 import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js";
 
 t.test("a call by a REST path", async (t) => {
   const own = [new Pages({ folder: "dist/console" })];
-  const { handler, gateway, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own });
+  const server = await listen(t, dispatcherOf([createLibrary()]));
+  const options = { ...noServiceOptions(), rest: RestStyle.GRPC_GATEWAY, bindingPrefix: "/gateway" };
+  const targets = [{ target: server.address as { host: string; port: number }, weight: 1 }];
+  const external = [{ name: "moved", targets, descriptors: createLibrary().descriptors as Buffer, options }];
+  const { handler, gateway, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own, external });
   t.teardown(close);
-  const rule = { id: "library", scope: "<public>", resource: "service:library:*", access: "GRANTED", priority: 1 };
-  await post(handler, "/v1/auth/rules/create", { rule }, await login(handler, "admin"));
+  const token = await login(handler, "admin");
+  for (const id of ["library", "moved"]) {
+    const rule = { id, scope: "<public>", resource: `service:${id}:*`, access: "GRANTED", priority: 1 };
+    await post(handler, "/v1/auth/rules/create", { rule }, token);
+  }
   const setting = { browser: await launch(t), origin: `http://127.0.0.1:${gateway.address.port}` };
 
   await t.test("GET: fields go into the path and the query", async (t) => {
@@ -77,5 +87,34 @@ t.test("a call by a REST path", async (t) => {
       { endpoint: "library:Library.Get", status: 200 },
     );
     checkClean(t, watched);
+  });
+
+  await t.test("the envelopes of grpc-gateway are described and read", async (t) => {
+    const watched = await visit(t, setting, "/explore/moved/Library.List");
+    const { page } = watched;
+    const note = page.getByText("For clients of grpc-gateway.");
+    t.match(await note.innerText(), /\{"code":5,.* \{"result":…\} .* \{"error":/);
+    await page.getByLabel("Call", { exact: true }).selectOption("GET /gateway/lib/{name=shelves/*}/list");
+    const name = page.locator(".request-part").getByRole("textbox", { name: /^name/ }).first();
+    await name.fill("shelves/1");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText("complete").waitFor();
+    const messages = page.getByRole("list", { name: "Messages" });
+    t.equal(await messages.getByText('"result": {').count(), 3);
+    await screenshot(page, "explore-envelopes");
+    checkClean(t, watched);
+  });
+
+  await t.test("an error in the form of grpc-gateway says what is wrong", async (t) => {
+    const { page } = await visit(t, setting, "/explore/moved/Library.Fail", { scheme: "dark" });
+    t.notMatch(await page.getByText("For clients of grpc-gateway.").innerText(), /result/);
+    await page.getByLabel("Call", { exact: true }).selectOption("GET /gateway/lib/fail/{shelf}");
+    await page
+      .getByLabel(/^shelf/)
+      .first()
+      .fill("7");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator(".notice.bad").getByText("no such shelf").waitFor();
+    await screenshot(page, "explore-envelopes-error");
   });
 });
