@@ -12,7 +12,7 @@ import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js"
 t.test("a call by a REST path", async (t) => {
   const own = [new Pages({ folder: "dist/console" })];
   const server = await listen(t, dispatcherOf([createLibrary()]));
-  const options = { ...noServiceOptions(), rest: RestStyle.GRPC_GATEWAY, bindingPrefix: "/gateway" };
+  const options = { ...noServiceOptions(), rest: RestStyle.GRPC_GATEWAY, bindingPrefix: "/api" };
   const targets = [{ target: server.address as { host: string; port: number }, weight: 1 }];
   const external = [{ name: "moved", targets, descriptors: createLibrary().descriptors as Buffer, options }];
   const { handler, gateway, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own, external });
@@ -94,7 +94,7 @@ t.test("a call by a REST path", async (t) => {
     const { page } = watched;
     const note = page.getByText("For clients of grpc-gateway.");
     t.match(await note.innerText(), /\{"code":5,.* \{"result":…\} .* \{"error":/);
-    await page.getByLabel("Call", { exact: true }).selectOption("GET /gateway/lib/{name=shelves/*}/list");
+    await page.getByLabel("Call", { exact: true }).selectOption("GET /api/lib/{name=shelves/*}/list");
     const name = page.locator(".request-part").getByRole("textbox", { name: /^name/ }).first();
     await name.fill("shelves/1");
     await page.getByRole("button", { name: "Send" }).click();
@@ -108,7 +108,7 @@ t.test("a call by a REST path", async (t) => {
   await t.test("an error in the form of grpc-gateway says what is wrong", async (t) => {
     const { page } = await visit(t, setting, "/explore/moved/Library.Fail", { scheme: "dark" });
     t.notMatch(await page.getByText("For clients of grpc-gateway.").innerText(), /result/);
-    await page.getByLabel("Call", { exact: true }).selectOption("GET /gateway/lib/fail/{shelf}");
+    await page.getByLabel("Call", { exact: true }).selectOption("GET /api/lib/fail/{shelf}");
     await page
       .getByLabel(/^shelf/)
       .first()
