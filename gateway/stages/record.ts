@@ -54,7 +54,7 @@ export class RequestState implements FailedRequest {
    * detail.
    */
   failure: string | undefined;
-  /** The error that refused the request, and its status: 401, 403 or 429, or 503 for an overload. */
+  /** The error that refused the request, and its status: 401, 403, 429, or 503 for an overload. */
   refusal: { readonly error: unknown; readonly status: number } | undefined;
   /**
    * Whether the request gets a line in the log. A call that is rejected because of overload is only
