@@ -56,7 +56,7 @@ export class RequestState implements FailedRequest {
   failure: string | undefined;
   /** The origin of the page that may not call, if that is why the request was refused. */
   refusedOrigin: string | undefined;
-  /** The error that refused the request, and its status: 401, 403 or 429, or 503 for an overload. */
+  /** The error that refused the request, and its status: 401, 403, 429, or 503 for an overload. */
   refusal: { readonly error: unknown; readonly status: number } | undefined;
   /**
    * Whether the request gets a line in the log. A call that is rejected because of overload is only

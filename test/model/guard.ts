@@ -106,7 +106,7 @@ function followStream(steps: Steps, at: number): void {
   });
 }
 
-/** Stands for a change of which a guard has applied only a part: not the one that takes away. */
+/** Stands for a change that a guard has applied in part: without what takes access away. */
 const PART = "~";
 
 /**

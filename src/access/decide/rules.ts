@@ -174,8 +174,8 @@ export class RuleSet {
   }
 
   /**
-   * The first rule of `explain`'s `matched`, without the others: for refusals, of which there may
-   * be a flood. Parameters as for `decide`.
+   * The first rule of `explain`'s `matched`, without the others: a flood of refused calls asks for
+   * it. Parameters as for `decide`.
    */
   decisive(resource: Resource, scopes: readonly string[] | undefined): Rule | undefined {
     let first: Rule | undefined;

@@ -76,6 +76,29 @@ t.test("like refusals are one group, with the latest one by one", async (t) => {
   t.match(second, { count: 1n, refused: { reason: Reason.RULE, cause: "closed", account: "bob", code: 403 } });
 });
 
+t.test("refusals at one endpoint that differ in anything are groups of their own", async (t) => {
+  const { refusals, authority } = setUp(t);
+  const usual = { namespace: "default", account: "bob", key: "ptk_100000", reason: "LIMIT", cause: "deploy" } as const;
+  const differing: Given[] = [
+    { refused: usual },
+    { refused: { ...usual, namespace: "other" } },
+    { refused: { ...usual, account: "eve" } },
+    { refused: { ...usual, key: "ptk_200000" } },
+    { refused: { ...usual, reason: "RULE" } },
+    { refused: { ...usual, cause: "other" } },
+    { refused: usual, status: 403 },
+  ];
+  // Each follows the usual one, and then itself.
+  for (const given of differing) {
+    for (const request of [differing[0], given, given]) refusals.record(refusedRequest(request));
+  }
+  await refusals.report();
+  t.same(
+    authority.has.map(({ count }) => Number(count)),
+    [differing.length + 2, ...differing.slice(1).map(() => 2)],
+  );
+});
+
 t.test("made-up tokens are one group", async (t) => {
   const { refusals, authority } = setUp(t);
   for (let made = 0; made < 50; made++) {
