@@ -57,7 +57,7 @@ function tokenBlock(target: Target): Block[] {
   if (!needsToken(target)) return [];
   const [title, value] =
     target.key === undefined
-      ? ["First, the token of `portico login`", "$(portico user token)"]
+      ? ["First, the token of your login", "$(portico user token)"]
       : ["First, the key", target.key];
   return [{ title: `${title}, in the same terminal`, comment: "#", code: `export PORTICO_TOKEN=${value}` }];
 }

@@ -5,7 +5,7 @@ import { endpointDocument } from "../explore/document.js";
 import { documentOf, isOwn, listServices, type Service } from "../explore/services.js";
 import { type Session, useSession } from "../session/session.js";
 import { useLoad } from "../state/load.js";
-import { useQuery, useTitle } from "../state/router.js";
+import { useTitle } from "../state/router.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { SelectField } from "../ui/field.js";
 import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
@@ -44,10 +44,9 @@ function Connect({
   readonly services: readonly Service[];
   readonly session: Session | undefined;
 }) {
-  const query = useQuery();
   const usable = services.filter((service) => !isOwn(service) && service.endpoints.length > 0);
   const names = usable.map(({ name }) => name);
-  const [chosen, setChosen] = useState(() => query.get("service") ?? FIRST);
+  const [chosen, setChosen] = useState(FIRST);
   const name = names.includes(chosen) ? chosen : names[0];
   const service = usable.find((one) => one.name === name);
   const {
