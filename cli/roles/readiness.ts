@@ -6,7 +6,7 @@ import type { Catalog } from "../../gateway/catalog/catalog.js";
 import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { certificateFaults } from "../../src/config/certificates.js";
-import { type Config, ConfigError } from "../../src/config/config.js";
+import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */
@@ -55,6 +55,8 @@ export function whyNotReady(
   return each.length === 1 ? `the authority at ${each[0]}` : `no authority can be followed: ${each.join("; ")}`;
 }
 
+const MEND = `Start it, or take it out of ${SETTINGS.authority.variable}`;
+
 interface ProblemSources {
   readonly config: Config;
   readonly guard: Follower;
@@ -71,7 +73,7 @@ export function problemsOf({ config, guard, health, authorities }: ProblemSource
       .filter(({ name, channel: { state } }) => state === "broken" || (state !== "ready" && guard.errors.has(name)))
       .map(({ name }) => ({
         name: `The authority at ${name}`,
-        text: `${describeError(guard.errors.get(name))}. Start it, or take it out of PORTICO_AUTHORITY`,
+        text: `${guard.errors.has(name) ? describeError(guard.errors.get(name)) : "cannot be reached"}. ${MEND}`,
       })),
     ...health.errors.map((text) => ({ name: "The authority", text: `reports: ${text}` })),
   ];
