@@ -26,11 +26,18 @@ export const BROWSER_OPTIONS = {
 export async function buildWeb(bundle, folder) {
   const output = `${folder}/console`;
   const { metafile } = await bundle({
-    entryPoints: { main: `${SOURCE}/main.tsx`, style: `${SOURCE}/style.css`, icon: `${SOURCE}/icon.svg` },
+    entryPoints: {
+      main: `${SOURCE}/main.tsx`,
+      style: `${SOURCE}/style.css`,
+      icon: `${SOURCE}/icon.svg`,
+      // The licence of the font requires a copy of itself wherever the font is.
+      "public-sans-license": `${SOURCE}/fonts/public-sans-license.txt`,
+    },
     outdir: `${output}/assets`,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
-    loader: { ".svg": "copy" },
+    assetNames: "[name]-[hash]",
+    loader: { ".svg": "copy", ".txt": "copy", ".woff2": "file" },
     splitting: true,
     publicPath: PUBLIC_PATH,
     metafile: true,
@@ -65,7 +72,9 @@ function firstLoads({ outputs }) {
   return loads;
 }
 
+/** A font is compressed already. */
 function compress(file) {
+  if (file.endsWith(".woff2")) return;
   const content = readFileSync(file);
   writeFileSync(`${file}.gz`, gzipSync(content, { level: 9 }));
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };

@@ -101,8 +101,12 @@ export function readContract(service: string, text: string): ServiceContract {
     const group = segments === 2 ? "" : (path.split("/")[2] ?? "");
     const operation = item.post ?? item.get;
     if (operation === undefined) continue;
-    tags.set(group, operation.tags?.[0] ?? "");
-    groups.set(group, [...(groups.get(group) ?? []), endpointOf(path, item, operation, document)]);
+    // The operation below `/v1` has the gRPC service as its tag and only the comment as its summary.
+    const versioned = document.paths[`/v1${path}`];
+    const main = versioned?.post ?? versioned?.get ?? operation;
+    tags.set(group, main.tags?.[0] ?? "");
+    const endpoint = endpointOf(path, item, { ...operation, summary: main.summary ?? "" }, document);
+    groups.set(group, [...(groups.get(group) ?? []), endpoint]);
   }
   const describedAs = (group: string) => document.tags?.find(({ name }) => name === tags.get(group))?.description ?? "";
   return {

@@ -19,6 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   // Images and recordings in a response have addresses that only the page makes.
   "img-src 'self' blob:",
   "media-src blob:",
@@ -49,6 +50,8 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [".js", "text/javascript; charset=utf-8"],
   [".css", "text/css; charset=utf-8"],
   [".svg", "image/svg+xml"],
+  [".woff2", "font/woff2"],
+  [".txt", "text/plain; charset=utf-8"],
 ]);
 
 /**
@@ -128,11 +131,13 @@ export class Pages implements BuiltInRoutes {
   }
 }
 
+/** A font has no compressed files, because it is compressed already. */
 function readFile(path: string): File {
+  const codings = extname(path) === ".woff2" ? [] : [...EXTENSIONS];
   return {
     contentType: CONTENT_TYPES.get(extname(path)) as string,
     plain: readFileSync(path),
-    compressed: new Map([...EXTENSIONS].map(([coding, extension]) => [coding, readFileSync(path + extension)])),
+    compressed: new Map(codings.map(([coding, extension]) => [coding, readFileSync(path + extension)])),
   };
 }
 
@@ -149,10 +154,11 @@ function fileReply(
   own: readonly string[],
 ): BareResponse {
   const coding = preferredCoding(listOf(rawHeaders, "accept-encoding"), CODINGS);
-  const encoding = coding === undefined ? [] : ["Content-Encoding", coding];
+  const body = coding && compressed.get(coding);
+  const encoding = coding === undefined || body === undefined ? [] : ["Content-Encoding", coding];
   return {
     status: 200,
-    body: (coding && compressed.get(coding)) ?? plain,
+    body: body ?? plain,
     contentType,
     headers: [...own, ...VARY, ...encoding],
   };

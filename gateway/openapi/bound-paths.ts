@@ -56,10 +56,8 @@ export class BoundPaths {
       ...(body !== undefined && { requestBody: requestBody(endpoint, body, this.#schemas) }),
       responses: responses(endpoint, this.#schemas, binding.responseBody),
     };
-    item[method.toLowerCase()] = operation(endpoint, { versioned, bound: true, id: `-rest${count}` }, rest, [
-      ...parameters,
-      ...query,
-    ]);
+    const form = { versioned, bound: true, path, id: `-rest${count}`, repeats: method } as const;
+    item[method.toLowerCase()] = operation(endpoint, form, rest, [...parameters, ...query]);
   }
 
   items(): Iterable<[path: string, item: JsonSchema]> {

@@ -16,7 +16,7 @@ import type { ServiceStatuses } from "../catalog/service-statuses.js";
 import { BoundPaths } from "./bound-paths.js";
 import { ERROR, ERROR_SCHEMA, HEADERS, PARAMETERS, RESPONSES } from "./components.js";
 import { GRPC_GATEWAY_SCHEMAS, withEnvelopes } from "./grpc-gateway.js";
-import { pathItems } from "./operations.js";
+import { pathItems, REST_TAG, UNVERSIONED_TAG } from "./operations.js";
 import { withStatuses } from "./statuses.js";
 
 export interface DocumentOptions extends SchemasOptions {
@@ -116,7 +116,7 @@ function* documentSteps(options: DocumentOptions): Steps<{ document: Document; p
       ...described(commentOfService(ordered), aboutFields(schemas.style)),
     },
     servers: [{ url: server }],
-    tags: tagsOf(ordered),
+    tags: [...tagsOf(ordered), ...COMMON_TAGS.filter(({ name }) => pathsText.includes(`"tags":["${name}"]`))],
     paths,
     components: {
       schemas: {
@@ -181,6 +181,15 @@ function commentOfService([first]: readonly Endpoint[]): string {
 function versionOf([first]: readonly Endpoint[]): string {
   return /(?:^|\.)(v\d+[a-z0-9]*)$/.exec(first?.method.parent.file.proto.package ?? "")?.[1] ?? "v1";
 }
+
+/** The tags of the operations at the other paths of the endpoints, after all gRPC services. */
+const COMMON_TAGS = [
+  { name: REST_TAG, description: "The same endpoints at the paths of the annotations `google.api.http`." },
+  {
+    name: UNVERSIONED_TAG,
+    description: "The same endpoints at paths without `/v1`, where a rule may grant calls without a token.",
+  },
+];
 
 function tagsOf(endpoints: readonly Endpoint[]): JsonSchema[] {
   const parents = new Map(endpoints.map((endpoint) => [grpcServiceOf(endpoint), endpoint.method.parent]));

@@ -21,13 +21,21 @@ export function pathItems(endpoint: Endpoint, schemas: Schemas): [path: string, 
   const describe = isPlain(endpoint) ? plainItem : socketItem;
   const shared = sharedOf(endpoint, schemas);
   return [
-    [`/v1${path}`, describe(endpoint, shared, { versioned: true, id: "" })],
+    [`/v1${path}`, describe(endpoint, shared, { versioned: true, path: `/v1${path}`, id: "" })],
     ...unversioned.map(([path, id]): [string, JsonSchema] => [
       path,
-      describe(endpoint, shared, { versioned: false, id }),
+      describe(endpoint, shared, { versioned: false, path, id }),
     ]),
   ];
 }
+
+/**
+ * The tag of the operations at paths without `/v1`, which repeat others. Its name has a space,
+ * which no tag of a gRPC service has.
+ */
+export const UNVERSIONED_TAG = "Unversioned paths";
+/** The tag of the operations at paths of annotations. */
+export const REST_TAG = "REST paths";
 
 export interface PathForm {
   /**
@@ -37,8 +45,14 @@ export interface PathForm {
   readonly versioned: boolean;
   /** Whether the path comes from a `google.api.http` annotation. Such a path opens no WebSocket. */
   readonly bound?: true;
+  readonly path: string;
   /** Suffix that makes the operation IDs of the endpoint's paths distinct. */
   readonly id: string;
+  /**
+   * The HTTP method of an operation that repeats another operation of the endpoint. Viewers list
+   * operations by their summaries, so its summary names the method and the path too.
+   */
+  readonly repeats?: string;
 }
 
 /** What the operations at all paths have in common. */
@@ -63,21 +77,20 @@ function sharedOf(endpoint: Endpoint, schemas: Schemas): Shared {
   };
 }
 
-function plainItem(
-  endpoint: Endpoint,
-  { body, result, query, socket }: Shared,
-  { versioned, id }: PathForm,
-): JsonSchema {
+function plainItem(endpoint: Endpoint, { body, result, query, socket }: Shared, form: PathForm): JsonSchema {
+  const { versioned, id } = form;
   const post = { ...body, ...result };
-  if (versioned) return { ...socket, post: operation(endpoint, { versioned, id }, post) };
+  if (versioned) return { ...socket, post: operation(endpoint, form, post) };
+  const get = { ...form, id: `${id}-get`, repeats: "GET" };
   return {
     ...socket,
-    ...(query && !endpoint.postOnly && { get: operation(endpoint, { versioned, id: `${id}-get` }, result, query) }),
-    post: operation(endpoint, { versioned, id: `${id}-post` }, post),
+    ...(query && !endpoint.postOnly && { get: operation(endpoint, get, result, query) }),
+    post: operation(endpoint, { ...form, id: `${id}-post`, repeats: "POST" }, post),
   };
 }
 
-function socketItem(endpoint: Endpoint, { body, result, socket }: Shared, { versioned, id }: PathForm): JsonSchema {
+function socketItem(endpoint: Endpoint, { body, result, socket }: Shared, form: PathForm): JsonSchema {
+  const { versioned, id } = form;
   const opened = {
     101: { description: "The WebSocket is open." },
     ...ERROR_RESPONSES,
@@ -85,10 +98,13 @@ function socketItem(endpoint: Endpoint, { body, result, socket }: Shared, { vers
   };
   const takesBytes = endpoint.shape === "client_streaming" && isHttpBody(endpoint.method.input);
   const post = { ...body, ...result };
+  const repeats = versioned && !takesBytes ? {} : { repeats: "GET" };
+  const get = { ...form, id: versioned ? "-socket" : `${id}-get`, ...repeats };
+  const postForm = versioned ? form : { ...form, id: `${id}-post`, repeats: "POST" };
   return {
     ...socket,
-    get: operation(endpoint, { versioned, id: versioned ? "-socket" : `${id}-get` }, { responses: opened }),
-    ...(takesBytes && { post: operation(endpoint, { versioned, id: versioned ? id : `${id}-post` }, post) }),
+    get: operation(endpoint, get, { responses: opened }),
+    ...(takesBytes && { post: operation(endpoint, postForm, post) }),
   };
 }
 
@@ -110,7 +126,7 @@ function webSocket({ method: { input, output } }: Endpoint, schemas: Schemas): J
 /** @param query the parameters of the path and the query */
 export function operation(
   endpoint: Endpoint,
-  { versioned, bound, id }: PathForm,
+  { versioned, bound, path, id, repeats }: PathForm,
   rest: JsonSchema,
   query: readonly JsonSchema[] = [],
 ): JsonSchema {
@@ -128,8 +144,8 @@ export function operation(
   return {
     // Endpoint names have no hyphen, so the suffixes keep the IDs unique.
     operationId: `${localName(endpoint)}${id}`,
-    tags: [grpcServiceOf(endpoint)],
-    summary: summary || name,
+    tags: [bound ? REST_TAG : versioned ? grpcServiceOf(endpoint) : UNVERSIONED_TAG],
+    summary: repeats === undefined ? summary || name : `${summary || name} (${repeats} ${path})`,
     ...described(
       comment === `${summary}.` ? "" : comment,
       callersInWords(callers),

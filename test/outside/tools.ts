@@ -33,6 +33,20 @@ export function npmPackages(...requirements: readonly string[]): string {
   return folder;
 }
 
+/**
+ * The folder of an npm package's own files, without its dependencies. It suits packages that ship a
+ * bundle for browsers, whose dependencies would take minutes to install.
+ */
+export function npmFiles(requirement: string): string {
+  const folder = folderOf([requirement]);
+  const files = join(folder, "package");
+  if (isInstalled(folder)) return files;
+  mkdirSync(folder, { recursive: true });
+  const script = 'npm pack --silent "$1" > archive && tar -xzf "$(cat archive)"';
+  install(folder, "sh", ["-c", script, "sh", requirement]);
+  return files;
+}
+
 /** The path of a Go program. Without Go it is undefined, and a notice is printed. */
 export function goProgram(module: string, version: string): string | undefined {
   const requirement = `${module}@${version}`;

@@ -102,6 +102,28 @@ t.test("a document has every path and method, and a unique name for each operati
   ]);
 });
 
+t.test("viewers list each endpoint once in its gRPC service, and no two operations under one name", async (t) => {
+  const listed = Object.entries<Record<string, { tags?: string[]; summary?: string }>>(paths).flatMap(([path, item]) =>
+    Object.values(item).flatMap(({ tags, summary }) => (tags === undefined ? [] : [{ path, tag: tags[0], summary }])),
+  );
+  const summaries = listed.map(({ summary }) => summary);
+  t.same([...new Set(summaries)], summaries);
+  const ofShop = listed.filter(({ tag }) => tag === "Shop");
+  t.same(
+    ofShop.map(({ path, summary }) => `${path}: ${summary}`),
+    [
+      ...["/v1/shop/Call: Buys a thing", "/v1/shop/Watch: shop.Shop.Watch", "/v1/shop/Talk: shop.Shop.Talk"],
+      ...["/v1/shop/Put: shop.Shop.Put (GET /v1/shop/Put)", "/v1/shop/Put: shop.Shop.Put"],
+      ...["/v1/shop/Picture: shop.Shop.Picture", "/v1/shop/Count: shop.Shop.Count", "/v1/shop/Old: shop.Shop.Old"],
+    ],
+  );
+  t.match(paths["/shop"].get, { tags: ["Unversioned paths"], summary: "Buys a thing (GET /shop)" });
+  t.same(
+    document.tags.map(({ name }: { name: string }) => name),
+    ["Shop", "Returns", "Unversioned paths"],
+  );
+});
+
 t.test("operations are described by the comments of the .proto file", async (t) => {
   t.equal(document.info.version, "v2");
   t.match(document.info.description, /^Sells things\.\n\nNever on Sundays\.\n\n/);

@@ -1,5 +1,6 @@
 // The pages as a browser gets them: one document at every address, hashed files that are cached for
 // ever, and little to load.
+import { readdirSync } from "node:fs";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import t, { type Test } from "tap";
 import { request } from "undici";
@@ -104,7 +105,7 @@ t.test("the Content-Security-Policy lets only Portico's files run", async (t) =>
       .map((directive) => [directive.split(" ")[0]!, directive.split(" ").slice(1).join(" ")]),
   );
   t.equal(policy.get("default-src"), "'none'");
-  for (const kind of ["script-src", "style-src", "connect-src"]) t.equal(policy.get(kind), "'self'", kind);
+  for (const kind of ["script-src", "style-src", "font-src", "connect-src"]) t.equal(policy.get(kind), "'self'", kind);
   // Images and recordings in responses have addresses that only the page can make (media-view.tsx).
   t.same([policy.get("img-src"), policy.get("media-src")], ["'self' blob:", "blob:"]);
   policy.delete("img-src");
@@ -171,6 +172,22 @@ t.test("files are compressed as the client asks, with the same content", async (
       t.ok((coding === undefined ? body : DECODE[coding]!(body)).equals(plain));
     }
   }
+});
+
+t.test("the font is one small file, cached for ever, with its licence beside it", async (t) => {
+  const sheet = (await get(files.find((path) => path.endsWith(".css"))!)).body.toString();
+  const fonts = [...sheet.matchAll(/url\("?([^")]+\.woff2)"?\)/g)].map(([, path]) => path!);
+  t.equal(fonts.length, 1);
+  t.match(sheet, /font-display:swap/);
+  const { status, headers, body } = await get(fonts[0]!, { "accept-encoding": "br, gzip" });
+  t.match([status, headers["content-type"], headers["content-encoding"]], [200, "font/woff2", undefined]);
+  t.equal(headers["cache-control"], "public, max-age=31536000, immutable");
+  t.match(fonts[0], /-[A-Z0-9]{8}\.woff2$/);
+  t.ok(body.length <= 35 * 1_024, `${body.length} bytes`);
+  const names = readdirSync("dist/console/assets").filter((name) => name.endsWith(".txt"));
+  const licence = await get(`/console/assets/${names[0]}`);
+  t.match(licence.headers["content-type"], "text/plain; charset=utf-8");
+  t.match(licence.body.toString(), /SIL Open Font License, Version 1\.1/);
 });
 
 t.test("HEAD of a page returns only the headers", async (t) => {

@@ -1,0 +1,63 @@
+// The font of the pages: text is readable before it arrives, and stays in its place when it does.
+import t from "tap";
+import { checkClean, open, untilDrawn, untilSettled, untilTrue, visit } from "./browser.js";
+
+const setting = await open(t);
+
+/** Counts how far elements move (https://wicg.github.io/layout-instability/) in `window.shift`. */
+const WATCH_SHIFTS = `window.shift = 0; new PerformanceObserver((list) => {
+  for (const { value } of list.getEntries()) window.shift += value;
+}).observe({ type: "layout-shift", buffered: true })`;
+
+/** The most that a page may move, far below the 0.1 that counts as good (https://web.dev/cls). */
+const MAX_SHIFT = 0.01;
+
+const LOADED = `[...document.fonts].some(({ family, status }) => family.includes("Public Sans") && status === "loaded" &&
+  !family.includes("fallback"))`;
+
+const PAGES = ["/explore", "/explore/helloworld", "/explore/helloworld/Helloworld.Call", "/console"];
+
+t.test("a page does not wait for the font, and nothing moves when the font arrives", async (t) => {
+  for (const width of [360, 1280]) {
+    for (const path of PAGES) {
+      const watched = await visit(t, setting, "/favicon.ico", { width });
+      const { page } = watched;
+      let arrive = () => {};
+      const arrival = new Promise<void>((resolve) => {
+        arrive = resolve;
+      });
+      await page.route("**/*.woff2", async (route) => {
+        await arrival;
+        await route.continue();
+      });
+      await page.addInitScript(WATCH_SHIFTS);
+      await page.goto(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      t.equal(await page.evaluate(LOADED), false, `${path} is shown without it`);
+      await page.waitForLoadState("load");
+      await untilDrawn(page);
+      const before = await page.evaluate<number>("shift");
+      arrive();
+      await untilTrue(page, LOADED);
+      await untilSettled(page);
+      const moved = (await page.evaluate<number>("shift")) - before;
+      t.ok(moved <= MAX_SHIFT, `${path} at ${width} px moves by ${moved}`);
+      checkClean(t, watched);
+    }
+  }
+});
+
+t.test("figures in columns have one width", async (t) => {
+  const { page } = await visit(t, setting, "/console");
+  await untilTrue(page, LOADED);
+  const widths = await page.evaluate(`["1111", "8888"].map((digits) => {
+    const cell = document.createElement("td");
+    cell.className = "number";
+    cell.textContent = digits;
+    document.body.append(cell);
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getBoundingClientRect().width;
+  })`);
+  t.equal((widths as number[])[0], (widths as number[])[1]);
+});
