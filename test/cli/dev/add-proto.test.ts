@@ -1,14 +1,14 @@
 // The definition of another service comes whole, with its imports, or not at all.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { addProto } from "../../../cli/dev/add-proto.js";
 import { calledServices } from "../../../cli/dev/called-services.js";
 import { ioOf } from "../command-line.js";
 
-const fileOf = (name: string, dependency: string[] = [], more: Partial<FileDescriptorProto> = {}) =>
+const fileOf = (name: string, dependency: string[] = [], more: MessageInitShape<typeof FileDescriptorProtoSchema> = {}) =>
   create(FileDescriptorProtoSchema, { name, dependency, package: "orders", ...more });
 const ORDERS = fileOf("orders/orders.proto", ["google/protobuf/timestamp.proto", "shop/money.proto"], {
   service: create(FileDescriptorSetSchema, { file: [{ service: [{ name: "Orders" }] }] }).file[0]!.service,
