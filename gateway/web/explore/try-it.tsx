@@ -39,14 +39,8 @@ export function TryIt({ service, endpoint, described, paths, call, onCall, onSen
   const path = withToken ? endpoint.path : endpoint.path.replace(/^\/v1/, "");
   const rest = paths.find((one) => restKey(one) === call.rest);
   const bound = rest && boundCall(rest, call.text, described?.request);
-  const { method, path: called } = bound?.request ?? { method: "POST", path };
-  const target = {
-    method,
-    path: called,
-    withToken,
-    namespace: call.namespace || undefined,
-    envelopes: rest?.envelopes,
-  };
+  const namespace = call.namespace || undefined;
+  const target = { method: "POST", path, ...bound?.request, withToken, namespace, envelopes: rest?.envelopes };
   const body = bound === undefined ? call.text : bodyText(bound.request);
   // The page asks before a DELETE, and before a call of an endpoint without a document, which may
   // remove something.
