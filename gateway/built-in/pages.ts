@@ -113,7 +113,7 @@ export class Pages implements BuiltInRoutes {
     };
   }
 
-  /** The first page for a browser that shows a page. Every other client gets the way to the catalogue. */
+  /** The first page for a browser that navigates. Every other client is sent to the catalogue. */
   #rootReply(rawHeaders: readonly string[]): BareResponse {
     const reply = isNavigation(rawHeaders)
       ? this.#documentReply("first", rawHeaders)
