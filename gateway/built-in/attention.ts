@@ -1,6 +1,6 @@
 /**
- * `/console/attention.json`: what an operator must mend of this process and its connections, for the
- * overview of the console. Only those may read it who may list the configured services.
+ * `/console/attention.json`: what an operator must mend of this process and its connections, for
+ * the overview of the console. Only administrators of `default` may read it.
  */
 import type { Guard } from "../../src/call/admission.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";

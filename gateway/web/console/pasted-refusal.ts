@@ -17,7 +17,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 const NAMED_ID = /(?:x-request-id["']?\s*[:=]\s*["']?|HTTP \d{3}, request )([A-Za-z0-9._-]+)/i;
 const ENDPOINT = /call made to ([a-z][a-z0-9-]*):([\w.]+\w)/;
 
-/** Maximum characters of what is read. An answer about a refused call is far shorter. */
+/** Maximum characters of what is read. A response to a refused call is far shorter. */
 export const MAX_PASTED = 64 * 1024;
 
 /** The text with each whole token cut to its prefix: no token leaves the browser this way. */

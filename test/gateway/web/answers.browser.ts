@@ -120,11 +120,13 @@ t.test("responses", async (t) => {
     checkClean(t, watched);
   });
 
-  t.test("a request of 10 MB is refused in words, and can be corrected", async (t) => {
+  t.test("a request that is too large is refused in words, and can be corrected", async (t) => {
+    // Chromium needs 15 s to lay out 10 MB. A gateway takes 4 MB.
+    const megabytes = process.env.TEST_FULL ? 10 : 5;
     const { page } = await visit(t, setting, "/explore/shop/Shop.Print");
     await page.getByRole("tab", { name: "JSON" }).click();
     const editor = page.getByRole("textbox", { name: "Request as JSON" });
-    await editor.fill(JSON.stringify({ customer: "x".repeat(10 * 1024 * 1024) }));
+    await editor.fill(JSON.stringify({ customer: "x".repeat(megabytes * 1024 * 1024) }));
     await page.getByRole("button", { name: "Send" }).click();
     await region(page).getByText("413").first().waitFor();
     await editor.fill('{ "customer": "Ada" }');

@@ -49,7 +49,7 @@ t.test("refusals", { timeout: 120_000 }, async (t) => {
     t.same(await seriousFaults(page), []);
   });
 
-  await t.test("what is no request ID, key or answer gets a sentence, and asks nothing", async (t) => {
+  await t.test("what is no request ID, key or response gets a sentence, and asks nothing", async (t) => {
     let asked = 0;
     await page.route("**/v1/auth/Refusals/Find", (route) => {
       asked++;
