@@ -14,6 +14,7 @@ const MAX_SIZE = 20_000_000;
 const CONTENT = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^dist\/.+\.(js|ts|html|css|svg|json|br|gz|py|go)$/,
+  /^dist\/console\/assets\/public-sans-[^/]+\.(woff2|txt)(\.gz|\.br)?$/,
   /^dist\/commit$/,
   /^proto\/.+\.proto$/,
   /^spec\/.+\.json$/,
