@@ -51,10 +51,13 @@ t.test("figures in columns have one width", async (t) => {
   const { page } = await visit(t, setting, "/console");
   await untilTrue(page, LOADED);
   const widths = await page.evaluate(`["1111", "8888"].map((digits) => {
-    const cell = document.createElement("td");
+    const table = document.createElement("div");
+    table.className = "table";
+    const cell = document.createElement("span");
     cell.className = "numeric";
     cell.textContent = digits;
-    document.body.append(cell);
+    table.append(cell);
+    document.body.append(table);
     const range = document.createRange();
     range.selectNodeContents(cell);
     return range.getBoundingClientRect().width;
