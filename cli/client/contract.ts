@@ -101,7 +101,7 @@ export function readContract(service: string, text: string): ServiceContract {
     const group = segments === 2 ? "" : (path.split("/")[2] ?? "");
     const operation = item.post ?? item.get;
     if (operation === undefined) continue;
-    // The operation below `/v1` has the gRPC service as its tag and only the comment as its summary.
+    // Below `/v1` the tag is the gRPC service, and the summary is only the comment.
     const versioned = document.paths[`/v1${path}`];
     const main = versioned?.post ?? versioned?.get ?? operation;
     tags.set(group, main.tags?.[0] ?? "");

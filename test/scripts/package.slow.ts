@@ -15,6 +15,7 @@ const LONG = `a folder with spaces, and with ${"a long ".repeat(15)}name`;
 const CONTENT = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^dist\/.+\.(js|ts|html|css|svg|json|br|gz|py|go)$/,
+  /^dist\/console\/assets\/public-sans-[^/]+\.(woff2|txt)(\.gz|\.br)?$/,
   /^dist\/commit$/,
   /^proto\/.+\.proto$/,
   /^spec\/.+\.json$/,

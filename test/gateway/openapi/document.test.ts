@@ -112,9 +112,9 @@ t.test("viewers list each endpoint once in its gRPC service, and no two operatio
   t.same(
     ofShop.map(({ path, summary }) => `${path}: ${summary}`),
     [
-      ...["/v1/shop/Call: Buys a thing", "/v1/shop/Watch: shop.Shop.Watch", "/v1/shop/Talk: shop.Shop.Talk"],
-      ...["/v1/shop/Put: shop.Shop.Put (GET /v1/shop/Put)", "/v1/shop/Put: shop.Shop.Put"],
-      ...["/v1/shop/Picture: shop.Shop.Picture", "/v1/shop/Count: shop.Shop.Count", "/v1/shop/Old: shop.Shop.Old"],
+      ...["/v1/shop/Call: Buys a thing", "/v1/shop/Watch: shop:Shop.Watch", "/v1/shop/Talk: shop:Shop.Talk"],
+      ...["/v1/shop/Put: shop:Shop.Put (GET /v1/shop/Put)", "/v1/shop/Put: shop:Shop.Put"],
+      ...["/v1/shop/Picture: shop:Shop.Picture", "/v1/shop/Count: shop:Shop.Count", "/v1/shop/Old: shop:Shop.Old"],
     ],
   );
   t.match(paths["/shop"].get, { tags: ["Unversioned paths"], summary: "Buys a thing (GET /shop)" });
