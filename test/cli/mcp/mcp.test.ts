@@ -1,6 +1,7 @@
 // `portico mcp` transfers the lines of an agent to the gateway and back. `portico mcp config`
 // prints the settings for an agent.
 import t from "tap";
+import { Profile } from "../../../cli/http/profile.js";
 import { deploy } from "../../gateway/deployment.js";
 import { NOWHERE, portico } from "../command-line.js";
 
