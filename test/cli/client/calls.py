@@ -206,6 +206,54 @@ def retries() -> None:
         assert error_of(read, probe_client.PorticoError).code == 503
 
 
+def token_functions() -> None:
+    asked: list[str | None] = []
+
+    def give(refused: str | None) -> str:
+        asked.append(refused)
+        return "pta_wrong" if refused is None else os.environ["PORTICO_TOKEN"]
+
+    with studio_client.Portico(token=give) as studio:
+        with studio.studio.talk() as talk:
+            talk.send(studio_client.Line(text="Hello"))
+            assert next(talk).text == "Hello to you"
+    with probe_client.Portico(token=give) as portico:
+        asked.clear()
+        assert portico.probe.tell().caller == "admin"
+        assert portico.probe.tell().caller == "admin"
+        assert asked == [None, "pta_wrong"], asked
+    always_wrong = probe_client.Portico(token=lambda refused: "pta_wrong")
+    assert error_of(always_wrong.probe.tell, probe_client.PorticoError).code == 401
+    never = threading.Event()
+    hangs = probe_client.Portico(token=lambda refused: str(never.wait()))
+    late = error_of(lambda: hangs.probe.tell(timeout=0.3), probe_client.PorticoError)
+    assert (late.code, late.detail) == (504, "The token function gave no token in time"), late
+    fails = probe_client.Portico(token=lambda refused: os.environ["NO_SUCH_VARIABLE"])
+    failed = error_of(fails.probe.tell, probe_client.PorticoError)
+    assert (failed.code, failed.detail) == (401, "The token function failed: 'NO_SUCH_VARIABLE'"), failed
+
+
+async def awaited_tokens() -> None:
+    async def give(refused: str | None) -> str:
+        await asyncio.sleep(0)
+        return "pta_wrong" if refused is None else os.environ["PORTICO_TOKEN"]
+
+    async def hang(refused: str | None) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    async with probe_client.AsyncPortico(token=give) as portico:
+        assert (await portico.probe.tell()).caller == "admin"
+    async with probe_client.AsyncPortico(token=lambda refused: os.environ["PORTICO_TOKEN"]) as portico:
+        assert (await portico.probe.tell()).caller == "admin"
+    async with probe_client.AsyncPortico(token=hang) as portico:
+        try:
+            await portico.probe.tell(timeout=0.3)
+            raise AssertionError("the deadline did not end the wait for a token")
+        except probe_client.PorticoError as late:
+            assert (late.code, late.detail) == (504, "The token function gave no token in time"), late
+
+
 def sent_streams() -> None:
     ticks = [feed_client.Tick(number=number) for number in (1, 2)]
     with feed_client.Portico() as portico:
@@ -340,9 +388,14 @@ def rules() -> None:
         assert error.detail == "Unauthorized call made to helloworld:Helloworld.Call", error
 
 
-for part in (calls_and_streams, every_type, awkward_names, raw_bytes, errors_and_deadlines, retries, sent_streams, limits):
+for part in (calls_and_streams, every_type, awkward_names, raw_bytes, errors_and_deadlines, retries):
     part()
     print(part.__name__)
+for part in (token_functions, sent_streams, limits):
+    part()
+    print(part.__name__)
+asyncio.run(awaited_tokens())
+print("awaited_tokens")
 asyncio.run(awaited_streams())
 print("awaited_streams")
 asyncio.run(awaited())

@@ -56,7 +56,7 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
   await t.test("they call a gateway", async (t) => {
     const { stdout, stderr } = await python("python", "calls.py");
     const parts =
-      "calls_and_streams every_type awkward_names raw_bytes errors_and_deadlines retries sent_streams limits awaited_streams awaited rules";
+      "calls_and_streams every_type awkward_names raw_bytes errors_and_deadlines retries token_functions sent_streams limits awaited_tokens awaited_streams awaited rules";
     t.same({ parts: stdout.trim().split("\n").join(" "), stderr }, { parts, stderr: "" });
     const tries = (failure: string, endpoint: string) => faulty.calls(`/${failure}/python/v1/probe/${endpoint}`);
     t.same(

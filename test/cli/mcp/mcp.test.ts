@@ -1,6 +1,7 @@
 // `portico mcp` transfers the lines of an agent to the gateway and back. `portico mcp config`
 // prints the settings for an agent.
 import t from "tap";
+import { Profile } from "../../../cli/http/profile.js";
 import { deploy } from "../../gateway/deployment.js";
 import { NOWHERE, portico } from "../command-line.js";
 
@@ -87,6 +88,9 @@ t.test("the settings of an agent", async (t) => {
   const { stdout, stderr } = await portico(["mcp", "config"], { env: { PORTICO_URL: url } });
   t.strictSame(JSON.parse(stdout), { mcpServers: { portico: { command: "portico", args: ["mcp", "--url", url] } } });
   t.match(stderr, /portico login/);
-  const ofProfile = await portico(["mcp", "config", "--profile", "work"], { env: { PORTICO_URL: url } });
+  const config = t.testdir();
+  new Profile("work", { XDG_CONFIG_HOME: config }).write({ url, namespace: "default", account: "bob" });
+  const env = { PORTICO_URL: url, XDG_CONFIG_HOME: config };
+  const ofProfile = await portico(["mcp", "config", "--profile", "work"], { env });
   t.strictSame(JSON.parse(ofProfile.stdout).mcpServers.portico.args, ["mcp", "--profile", "work"]);
 });

@@ -245,6 +245,51 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+func TestTokenFunc(t *testing.T) {
+	var asked []string
+	give := func(_ context.Context, refused string) (string, error) {
+		asked = append(asked, refused)
+		if refused == "" {
+			return "pta_wrong", nil
+		}
+		return os.Getenv("PORTICO_TOKEN"), nil
+	}
+	client := probe.New(probe.Options{TokenFunc: give}).Probe
+	for range 2 {
+		if answer, err := client.Tell(ctx, nil); err != nil || answer.Caller != "admin" {
+			t.Fatal(answer, err)
+		}
+	}
+	if !reflect.DeepEqual(asked, []string{"", "pta_wrong"}) {
+		t.Fatalf("asked with %q", asked)
+	}
+	stream, err := studio.New(studio.Options{TokenFunc: give}).Studio.Talk(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream.Close()
+	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer cancel()
+	for _, row := range []struct {
+		code   int
+		detail string
+		give   func(context.Context, string) (string, error)
+	}{
+		{401, "Unauthorized call made to probe:Probe.Tell",
+			func(context.Context, string) (string, error) { return "pta_wrong", nil }},
+		{401, "TokenFunc failed: no login",
+			func(context.Context, string) (string, error) { return "", errors.New("no login") }},
+		{504, "TokenFunc gave no token in time",
+			func(context.Context, string) (string, error) { select {} }},
+	} {
+		_, err := probe.New(probe.Options{TokenFunc: row.give}).Probe.Tell(soon, nil)
+		var failure *probe.Error
+		if !errors.As(err, &failure) || failure.Code != row.code || failure.Detail != row.detail {
+			t.Fatalf("%v instead of %d %s", err, row.code, row.detail)
+		}
+	}
+}
+
 func TestRules(t *testing.T) {
 	rules := auth.New(auth.Options{}).Auth.Rules
 	rule := &auth.Rule{Id: "accounts", Access: auth.AccessGranted, Scope: "*", Resource: "*:*:*"}
