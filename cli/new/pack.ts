@@ -23,7 +23,7 @@ const PACK_MS = 120_000;
  */
 export async function packInstallation(folder: string, { env, signal }: Io): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  // An installed package has no scripts, and what they would build. The registry has nothing to say.
+  // An installed package lacks the scripts, and has what they would build.
   const args = ["pack", packageFolder(), "--ignore-scripts", "--offline", `--pack-destination=${folder}`];
   try {
     await promisify(execFile)("npm", args, { cwd: folder, env, signal, timeout: PACK_MS });

@@ -23,7 +23,7 @@ async function add(folder: string, files: readonly FileDescriptorProto[]): Promi
   return outcome(0).stdout;
 }
 
-t.test("writes a service's files, and those of google/protobuf/, imports first", async (t) => {
+t.test("writes a service's files after the files that they import, with google/protobuf/", async (t) => {
   const folder = t.testdir({ proto: {} });
   const stdout = await add(folder, [ORDERS, MONEY]);
   t.match(stdout, /clients\/orders\.binpb\n/);
