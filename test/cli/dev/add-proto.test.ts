@@ -8,10 +8,16 @@ import { addProto } from "../../../cli/dev/add-proto.js";
 import { calledServices } from "../../../cli/dev/called-services.js";
 import { ioOf } from "../command-line.js";
 
-const fileOf = (name: string, dependency: string[] = [], more: Partial<FileDescriptorProto> = {}) =>
+interface Declared {
+  readonly package?: string;
+  readonly service?: { name: string }[];
+  readonly sourceCodeInfo?: { location: { leadingComments: string }[] };
+}
+
+const fileOf = (name: string, dependency: string[] = [], more: Declared = {}) =>
   create(FileDescriptorProtoSchema, { name, dependency, package: "orders", ...more });
 const ORDERS = fileOf("orders/orders.proto", ["google/protobuf/timestamp.proto", "shop/money.proto"], {
-  service: create(FileDescriptorSetSchema, { file: [{ service: [{ name: "Orders" }] }] }).file[0]!.service,
+  service: [{ name: "Orders" }],
 });
 const MONEY = fileOf("shop/money.proto");
 
@@ -56,10 +62,7 @@ t.test("a definition that is added again is replaced", async (t) => {
 t.test("files that differ under one name are a problem, comments are none", async (t) => {
   const folder = t.testdir({ proto: {} });
   await add(folder, [ORDERS, MONEY]);
-  const commented = fileOf(MONEY.name, [], {
-    sourceCodeInfo: create(FileDescriptorProtoSchema, { sourceCodeInfo: { location: [{ leadingComments: "x" }] } })
-      .sourceCodeInfo!,
-  });
+  const commented = fileOf(MONEY.name, [], { sourceCodeInfo: { location: [{ leadingComments: "x" }] } });
   const same = calledServices([commented], folder);
   t.match(same, { files: [{ name: "google/protobuf/timestamp.proto" }, { name: "orders/orders.proto" }] });
   const other = calledServices([fileOf(MONEY.name, [], { package: "money" })], folder);
