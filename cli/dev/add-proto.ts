@@ -24,7 +24,7 @@ export async function addProto(service: string, dir: string, { io, client }: Com
 }
 
 /**
- * The files with those of google/protobuf/ that are missing, in which an import precedes the file
+ * Adds the files of google/protobuf/ that are missing. In the result, an import precedes the file
  * that imports it.
  * @throws {CommandError} for any other import that is missing.
  */

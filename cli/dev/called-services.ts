@@ -57,6 +57,8 @@ function declarationsOf(file: File): Uint8Array {
 
 /** A file of google/protobuf/, which many servers do not send. */
 export function wellKnownFile(name: string): File | undefined {
-  const all = Object.values(wkt).filter((one) => typeof one === "object" && "kind" in one && one.kind === "file");
-  return all.find(({ proto }) => proto.name === name)?.proto;
+  const all = Object.values(wkt).flatMap((exported) =>
+    typeof exported === "object" && "kind" in exported && exported.kind === "file" ? [exported.proto] : [],
+  );
+  return all.find((file) => file.name === name);
 }

@@ -1,6 +1,6 @@
 /**
- * `portico dev`, `portico build` and `portico add`. Their code is loaded only when they start, so that other
- * commands start fast.
+ * `portico dev`, `portico build` and `portico add`. Their code is loaded only when they start, so
+ * that other commands start fast.
  */
 import type { Command } from "commander";
 import { type Flags, SETTINGS } from "../../src/config/config.js";

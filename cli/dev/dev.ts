@@ -37,7 +37,7 @@ export async function runDev(folder: string, flags: Flags, io: Io): Promise<numb
   const config = devConfig(root, flags, io);
   const printer = new Printer(io, root);
   const shown = io.env.PORTICO_LOG_LEVEL ? config.logLevel : "warn";
-  // The lines of requests, of which some say what the developer must set, have the level info.
+  // The lines of requests have the level info, and some say what the developer must set.
   const log = createLog(shown === "warn" ? "info" : shown, { write: (line) => printer.log(line, shown) });
   const gateway = await openDevGateway(config, log, io.signal).catch((error) => {
     exitSoon();

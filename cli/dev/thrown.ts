@@ -1,4 +1,7 @@
-/** What a handler threw, as a problem with its place in the source. Stacks have source maps applied. */
+/**
+ * What a handler threw, as a problem with its place in the source: Node has applied the source maps
+ * to the stack.
+ */
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageFolder } from "../terminal/package-folder.js";

@@ -1,25 +1,25 @@
 /** The files of a new service in Go, as text. */
-import { joined, protoOf, serviceOf } from "./proto.js";
+import { filled, joined, protoOf } from "./proto.js";
 
 /** @returns texts by path. */
 export function goFilesOf(name: string): ReadonlyMap<string, string> {
   const { json, readme } = joined(name);
   return new Map([
     [`proto/${name}.proto`, protoOf(name, `\noption go_package = "example.com/${name}/gen";\n`)],
-    ["service.go", service(name)],
-    ["service_test.go", tests(name)],
-    ["main.go", main(name)],
-    ["go.mod", MODULE.replace("NAME", name)],
+    ["service.go", filled(SERVICE, name)],
+    ["service_test.go", filled(TESTS, name)],
+    ["main.go", filled(MAIN, name)],
+    ["go.mod", filled(MODULE, name)],
     ["buf.yaml", "version: v2\nmodules:\n  - path: proto\n"],
     ["buf.gen.yaml", GENERATE],
     ["portico.json", json],
     [".gitignore", `/gen/\n/${name}\n.portico/\n`],
-    ["README.md", about(name, readme)],
+    ["README.md", filled(README, name) + readme],
   ]);
 }
 
 /** The versions with which the service was tried. */
-const MODULE = `module example.com/NAME
+const MODULE = `module example.com/{{name}}
 
 go 1.25.0
 
@@ -39,24 +39,22 @@ plugins:
     opt: paths=source_relative
 `;
 
-function service(name: string): string {
-  const grpcService = serviceOf(name);
-  return `package main
+const SERVICE = `package main
 
 import (
 	"context"
 	"time"
 
-	"example.com/${name}/gen"
+	"example.com/{{name}}/gen"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
-// service has one method for each endpoint in proto/${name}.proto.
+// service has one method for each endpoint in proto/{{name}}.proto.
 type service struct {
-	gen.Unimplemented${grpcService}Server
+	gen.Unimplemented{{Service}}Server
 }
 
 // accountOf returns the account that calls; empty for a caller who is not logged in.
@@ -67,7 +65,8 @@ func accountOf(ctx context.Context) string {
 	return ""
 }
 
-// greet is what both endpoints respond. The message of InvalidArgument begins with the name of the field. Callers see it.
+// greet is what both endpoints respond. The message of InvalidArgument begins with the name of the
+// field. Callers see it.
 func greet(ctx context.Context, request *gen.CallRequest) (*gen.CallResponse, error) {
 	if request.GetName() == "" {
 		return nil, status.Error(codes.InvalidArgument, "name: must not be empty")
@@ -75,7 +74,8 @@ func greet(ctx context.Context, request *gen.CallRequest) (*gen.CallResponse, er
 	return &gen.CallResponse{Message: "Hello " + request.GetName(), Account: accountOf(ctx)}, nil
 }
 
-// Call passes ctx on: calls to other services and to databases that get it end with this call's deadline.
+// Call passes ctx on: calls to other services and to databases that get it end with the deadline of
+// this call.
 func (service) Call(ctx context.Context, request *gen.CallRequest) (*gen.CallResponse, error) {
 	return greet(ctx, request)
 }
@@ -99,10 +99,8 @@ func (service) Repeat(request *gen.CallRequest, stream grpc.ServerStreamingServe
 	}
 }
 `;
-}
 
-function main(name: string): string {
-  return `package main
+const MAIN = `package main
 
 //go:generate buf generate
 
@@ -115,7 +113,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.com/${name}/gen"
+	"example.com/{{name}}/gen"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
 )
@@ -123,7 +121,7 @@ import (
 // newServer makes the server. Portico reads the contract by reflection.
 func newServer() *grpc.Server {
 	server := grpc.NewServer()
-	gen.Register${serviceOf(name)}Server(server, service{})
+	gen.Register{{Service}}Server(server, service{})
 	reflection.Register(server)
 	return server
 }
@@ -152,11 +150,8 @@ func main() {
 	}
 }
 `;
-}
 
-function tests(name: string): string {
-  const grpcService = serviceOf(name);
-  return `package main
+const TESTS = `package main
 
 import (
 	"context"
@@ -164,7 +159,7 @@ import (
 	"testing"
 	"time"
 
-	"example.com/${name}/gen"
+	"example.com/{{name}}/gen"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -173,7 +168,7 @@ import (
 )
 
 // open starts a server, and returns a client of it.
-func open(t *testing.T) gen.${grpcService}Client {
+func open(t *testing.T) gen.{{Service}}Client {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +181,7 @@ func open(t *testing.T) gen.${grpcService}Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { connection.Close() })
-	return gen.New${grpcService}Client(connection)
+	return gen.New{{Service}}Client(connection)
 }
 
 func TestGreetsANameAndKnowsTheCaller(t *testing.T) {
@@ -220,10 +215,8 @@ func TestAStreamEndsAtTheDeadline(t *testing.T) {
 	}
 }
 `;
-}
 
-function about(name: string, elsewhere: string): string {
-  return `# ${name}
+const README = `# {{name}}
 
 A service of Portico in Go: gRPC inside, called as JSON from outside. It needs Go 1.25 and [buf](https://buf.build/docs/cli/installation/).
 
@@ -234,12 +227,12 @@ In another terminal:
 
     portico dev        # a Portico, which finds the service by portico.json
 
-    $ curl 'http://127.0.0.1:8080/${name}?name=Ada'
+    $ curl 'http://127.0.0.1:8080/{{name}}?name=Ada'
     {"message":"Hello Ada","account":""}
 
 | file | what it is |
 |---|---|
-| \`proto/${name}.proto\` | what the service offers |
+| \`proto/{{name}}.proto\` | what the service offers |
 | \`service.go\` | what it does |
 | \`service_test.go\` | its tests: \`go test ./...\` |
 | \`main.go\` | starts it |
@@ -248,5 +241,4 @@ In another terminal:
 
 After a change, start it again. Portico reads the new contract by itself.
 
-${elsewhere}`;
-}
+`;

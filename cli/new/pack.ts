@@ -21,9 +21,10 @@ const PACK_MS = 120_000;
  * Writes the file into a folder, which it makes.
  * @throws {CommandError} when npm cannot be run, or fails.
  */
-export async function packInstallation(folder: string, { env, signal }: Io): Promise<void> {
+export async function packInstallation(folder: string, { env, signal, stderr }: Io): Promise<void> {
+  if (stderr.isTTY) stderr.write(`Packing Portico into ${VENDOR}/, some seconds …\n`);
   mkdirSync(folder, { recursive: true });
-  // An installed package has no scripts, and what they would build. The registry has nothing to say.
+  // An installed package lacks the scripts, and has what they would build.
   const args = ["pack", packageFolder(), "--ignore-scripts", "--offline", `--pack-destination=${folder}`];
   try {
     await promisify(execFile)("npm", args, { cwd: folder, env, signal, timeout: PACK_MS });

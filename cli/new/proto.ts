@@ -1,4 +1,4 @@
-/** The contract of a new service that joins by its address. Its code shows identity and deadlines. */
+/** What new services in Python and Go have in common: the contract, and how they join. */
 
 /** @param options lines after the package */
 export function protoOf(name: string, options = ""): string {
@@ -30,12 +30,16 @@ message CallResponse {
 `;
 }
 
-/** The gRPC service: \`Greeter\` of \`greeter\`. */
-export function serviceOf(name: string): string {
+/** A template with the names of a service: `{{name}}` is `greeter`, `{{Service}}` is `Greeter`. */
+export function filled(template: string, name: string): string {
+  return template.replaceAll("{{name}}", name).replaceAll("{{Service}}", serviceOf(name));
+}
+
+function serviceOf(name: string): string {
   return name[0]?.toUpperCase() + name.slice(1);
 }
 
-/** The configuration of \`portico dev\`, and the same as a command for another Portico. */
+/** The configuration of `portico dev`, and the same as a command for another Portico. */
 export function joined(name: string): { readonly json: string; readonly readme: string } {
   const service = { name, target: "127.0.0.1:9000", identity: true };
   return {

@@ -1,5 +1,5 @@
 /** The files of a new service in Python, as text. */
-import { joined, protoOf, serviceOf } from "./proto.js";
+import { filled, joined, protoOf } from "./proto.js";
 
 /** The versions with which the service was tried. */
 const REQUIREMENTS = ["grpcio-tools==1.85.1", "grpcio-reflection==1.85.1"];
@@ -9,18 +9,16 @@ export function pythonFilesOf(name: string): ReadonlyMap<string, string> {
   const { json, readme } = joined(name);
   return new Map([
     [`proto/${name}.proto`, protoOf(name)],
-    ["service.py", service(name)],
-    ["test_service.py", tests(name)],
+    ["service.py", filled(SERVICE, name)],
+    ["test_service.py", filled(TESTS, name)],
     ["requirements.txt", `${REQUIREMENTS.join("\n")}\n`],
     ["portico.json", json],
     [".gitignore", ".venv/\n__pycache__/\n.portico/\n"],
-    ["README.md", about(name, readme)],
+    ["README.md", filled(README, name) + readme],
   ]);
 }
 
-function service(name: string): string {
-  const grpcService = serviceOf(name);
-  return `"""The service: one method for each endpoint in proto/${name}.proto."""
+const SERVICE = `"""The service: one method for each endpoint in proto/{{name}}.proto."""
 
 import signal
 import sys
@@ -30,7 +28,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 from grpc_reflection.v1alpha import reflection
 
-messages, services = grpc.protos_and_services("proto/${name}.proto")
+messages, services = grpc.protos_and_services("proto/{{name}}.proto")
 
 # Each running call has a thread.
 MAX_CALLS = 64
@@ -47,7 +45,7 @@ def check(request, context):
         context.abort(grpc.StatusCode.INVALID_ARGUMENT, "name: must not be empty")
 
 
-class ${grpcService}(services.${grpcService}Servicer):
+class {{Service}}(services.{{Service}}Servicer):
     def Call(self, request, context):
         check(request, context)
         # A call to another service must end before this one: timeout=context.time_remaining()
@@ -67,9 +65,9 @@ class ${grpcService}(services.${grpcService}Servicer):
 def serve(address):
     """Starts a server. Returns it with its port."""
     server = grpc.server(ThreadPoolExecutor(MAX_CALLS), maximum_concurrent_rpcs=MAX_CALLS)
-    services.add_${grpcService}Servicer_to_server(${grpcService}(), server)
+    services.add_{{Service}}Servicer_to_server({{Service}}(), server)
     # Portico reads the contract by reflection.
-    reflection.enable_server_reflection(["${name}.${grpcService}"], server)
+    reflection.enable_server_reflection(["{{name}}.{{Service}}"], server)
     port = server.add_insecure_port(address)
     server.start()
     return server, port
@@ -82,11 +80,8 @@ if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: server.stop(10))
     server.wait_for_termination()
 `;
-}
 
-function tests(name: string): string {
-  const grpcService = serviceOf(name);
-  return `"""python -m unittest"""
+const TESTS = `"""python -m unittest"""
 
 import unittest
 
@@ -95,12 +90,12 @@ import grpc
 from service import messages, serve, services
 
 
-class ${grpcService}Test(unittest.TestCase):
+class {{Service}}Test(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server, port = serve("127.0.0.1:0")
         cls.channel = grpc.insecure_channel(f"127.0.0.1:{port}")
-        cls.stub = services.${grpcService}Stub(cls.channel)
+        cls.stub = services.{{Service}}Stub(cls.channel)
 
     @classmethod
     def tearDownClass(cls):
@@ -125,10 +120,8 @@ class ${grpcService}Test(unittest.TestCase):
             next(responses)
         self.assertEqual(late.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
 `;
-}
 
-function about(name: string, elsewhere: string): string {
-  return `# ${name}
+const README = `# {{name}}
 
 A service of Portico in Python: gRPC inside, called as JSON from outside.
 
@@ -140,17 +133,16 @@ In another terminal:
 
     portico dev        # a Portico, which finds the service by portico.json
 
-    $ curl 'http://127.0.0.1:8080/${name}?name=Ada'
+    $ curl 'http://127.0.0.1:8080/{{name}}?name=Ada'
     {"message":"Hello Ada","account":""}
 
 | file | what it is |
 |---|---|
-| \`proto/${name}.proto\` | what the service offers |
+| \`proto/{{name}}.proto\` | what the service offers |
 | \`service.py\` | what it does |
 | \`test_service.py\` | its tests: \`.venv/bin/python -m unittest\` |
 | \`portico.json\` | where \`portico dev\` finds it |
 
 After a change, start \`service.py\` again. Portico reads the new contract by itself.
 
-${elsewhere}`;
-}
+`;

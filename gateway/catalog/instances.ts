@@ -19,6 +19,7 @@ import { type Announced, type CatalogContract, type Contracts, parseAhead } from
 import { HealthCheck } from "./health-check.js";
 import { PassedMetadata } from "./passed-metadata.js";
 import { keyOf, namesIn, type Place, placesOf, sharesOf } from "./places.js";
+import { ReportedProblems } from "./reported-problems.js";
 import type { Routes } from "./routes.js";
 import { type ServiceStatuses, statusesOf } from "./service-statuses.js";
 import { type IdentityForm, NO_OPTIONS, targetsOf } from "./target.js";
@@ -124,12 +125,12 @@ export class ServiceInstances {
   /** By ID and place. The balancer closes their channels. */
   #links: ReadonlyMap<string, Link> = new Map();
   #statuses: ServiceStatuses | undefined;
-  /** The problems of its paths that were reported last. */
-  #problems: ReadonlySet<string> = new Set();
+  readonly #problems: ReportedProblems;
 
   constructor(options: InstancesOptions) {
     this.#options = options;
     this.#balancer = new Balancer(options.service);
+    this.#problems = new ReportedProblems(options.service, options.log);
   }
 
   get isEmpty(): boolean {
@@ -341,15 +342,13 @@ export class ServiceInstances {
     const attempts = contracts.length === 1 ? [contracts] : [contracts, ...contracts.map((contract) => [contract])];
     for (const attempt of attempts) {
       try {
-        const prefix = instances.at(-1)?.bindingPrefix;
         const problems = routes.set(
           service,
           targetsOf(attempt, this.#balancer, { identity, metadata, options: serviceOptions, statuses }),
-          prefix,
+          instances.at(-1)?.bindingPrefix,
         );
-        // While instances differ, a path of an old one may hide a path of a new one. The operator
-        // knows that they differ, and the next change shows what remains.
-        if (contracts.length === 1) this.#report(problems);
+        // While instances differ, a path of the old one may hide a new path.
+        if (contracts.length === 1) this.#problems.report(problems);
         return;
       } catch (error) {
         const id = known.find((each) => each.contracts.includes(attempt[0] as CatalogContract))?.id;
@@ -357,19 +356,6 @@ export class ServiceInstances {
       }
     }
     routes.delete(service);
-  }
-
-  /** Reports the new problems of the paths, and those that are gone. */
-  #report(problems: readonly string[]): void {
-    const { service, log } = this.#options;
-    const [before, now] = [this.#problems, new Set(problems)];
-    this.#problems = now;
-    const found = problems.filter((problem) => !before.has(problem));
-    const gone = [...before].filter((problem) => !now.has(problem));
-    for (const problem of atMost(MAX_REPORTED, found))
-      log.warn({ service, problem }, "a path of google.api.http is not served as declared");
-    for (const problem of atMost(MAX_REPORTED, gone))
-      log.warn({ service, solved: problem }, "a path of google.api.http is served as declared again");
   }
 
   /** The object as before, if the options set the same statuses: it reports one error only. */
@@ -385,14 +371,7 @@ export class ServiceInstances {
   }
 }
 
-/** Maximum problems that are reported of a service at once. */
-const MAX_REPORTED = 20;
-
-function atMost(max: number, all: readonly string[]): readonly string[] {
-  return all.length <= max ? all : [...all.slice(0, max), `and ${all.length - max} more`];
-}
-
-/** The maximum length of a value in the log. */
+/** Maximum length of a value in the log. */
 const MAX_SHOWN = 40;
 
 /** How the instance learns who calls. It depends on how the instance joined. */

@@ -49,7 +49,7 @@ for (const [language, { commands }] of Object.entries(LANGUAGES)) {
     const project = join(folder, "greeter");
     const found = commands(project);
     if (found === undefined) return t.comment(`there is no ${language} here`);
-    // buf is a program of this repository. Go modules of the folder above are not those of the service.
+    // buf is a program of this repository. Go looks for no workspace in the folders above.
     const env = { ...process.env, PATH: `${process.env.PATH}:${resolve("node_modules/.bin")}`, GOWORK: "off" };
     for (const [program, ...words] of found.tests) {
       const { status, stdout, stderr } = spawnSync(program, words, { cwd: project, env, encoding: "utf8" });

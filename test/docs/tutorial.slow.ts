@@ -15,8 +15,8 @@ import { applyDiff, blocksOf, patternOf } from "./typed.js";
 /** Commands that keep running. A `text` block is what the last of them prints next. */
 const RUNNING = /portico (?:dev|authority|gateway)|curl -sN|npm start|--serve/;
 /**
- * Names that are not compared as sources: packages, the packed Portico, generated files, data, and the README of
- * `portico new`, which the reader may change.
+ * Names that are not compared as sources: packages, the packed Portico, generated files, data, and
+ * the README of `portico new`, which the reader may change.
  */
 const NO_SOURCE =
   /^(?:node_modules|gen|dist|vendor|\.portico|production)$|^package-lock\.json$|^README\.md$|^page\.js$/;

@@ -1,17 +1,23 @@
 // The definition of another service comes whole, with its imports, or not at all.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import t from "tap";
 import { addProto } from "../../../cli/dev/add-proto.js";
 import { calledServices } from "../../../cli/dev/called-services.js";
 import { ioOf } from "../command-line.js";
 
-const fileOf = (name: string, dependency: string[] = [], more: MessageInitShape<typeof FileDescriptorProtoSchema> = {}) =>
+interface Declared {
+  readonly package?: string;
+  readonly service?: { name: string }[];
+  readonly sourceCodeInfo?: { location: { leadingComments: string }[] };
+}
+
+const fileOf = (name: string, dependency: string[] = [], more: Declared = {}) =>
   create(FileDescriptorProtoSchema, { name, dependency, package: "orders", ...more });
 const ORDERS = fileOf("orders/orders.proto", ["google/protobuf/timestamp.proto", "shop/money.proto"], {
-  service: create(FileDescriptorSetSchema, { file: [{ service: [{ name: "Orders" }] }] }).file[0]!.service,
+  service: [{ name: "Orders" }],
 });
 const MONEY = fileOf("shop/money.proto");
 
@@ -23,7 +29,7 @@ async function add(folder: string, files: readonly FileDescriptorProto[]): Promi
   return outcome(0).stdout;
 }
 
-t.test("writes a service's files, and those of google/protobuf/, imports first", async (t) => {
+t.test("writes a service's files after the files that they import, with google/protobuf/", async (t) => {
   const folder = t.testdir({ proto: {} });
   const stdout = await add(folder, [ORDERS, MONEY]);
   t.match(stdout, /clients\/orders\.binpb\n/);
@@ -56,10 +62,7 @@ t.test("a definition that is added again is replaced", async (t) => {
 t.test("files that differ under one name are a problem, comments are none", async (t) => {
   const folder = t.testdir({ proto: {} });
   await add(folder, [ORDERS, MONEY]);
-  const commented = fileOf(MONEY.name, [], {
-    sourceCodeInfo: create(FileDescriptorProtoSchema, { sourceCodeInfo: { location: [{ leadingComments: "x" }] } })
-      .sourceCodeInfo!,
-  });
+  const commented = fileOf(MONEY.name, [], { sourceCodeInfo: { location: [{ leadingComments: "x" }] } });
   const same = calledServices([commented], folder);
   t.match(same, { files: [{ name: "google/protobuf/timestamp.proto" }, { name: "orders/orders.proto" }] });
   const other = calledServices([fileOf(MONEY.name, [], { package: "money" })], folder);

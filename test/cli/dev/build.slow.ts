@@ -9,7 +9,7 @@ import { printedBy } from "../../support/printed.js";
 import { administrator, call, start } from "../../support/process.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
-import { edit, newProject } from "./project.js";
+import { edit, GREETING, newProject } from "./project.js";
 
 const folder = temporaryFolder(t);
 const project = newProject(folder);
@@ -28,7 +28,7 @@ edit(
 );
 edit(
   join(project, "greeter.ts"),
-  "return { message: `Hello ${name}` };",
+  GREETING,
   `const visit = await call.store<number>("visits").increment(name);
     const { message } = await call.client(HelloworldService, "helloworld").call({ name });
     return { message: \`\${message}, \${visit}\` };`,

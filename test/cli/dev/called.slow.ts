@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
-import { edit, newProject, skipTypes, startDev } from "./project.js";
+import { edit, GREETING, newProject, skipTypes, startDev } from "./project.js";
 
 const project = newProject(t.testdir());
 skipTypes(project);
@@ -21,7 +21,7 @@ t.test("under portico dev", async (t) => {
   const source = join(project, "greeter.ts");
   edit(source, "import {", `${imported}\nimport {`);
   edit(source, "async call({ name }) {", "async call({ name }, call) {");
-  edit(source, "return { message: `Hello ${name}` };", `return ${client.trim()}.call({ name: name + " by call" });`);
+  edit(source, GREETING, `return ${client.trim()}.call({ name: name + " by call" });`);
   await dev.prints(/greeter reloaded in/);
   t.match(await call(`${dev.http}/greeter?name=Ada`), { status: 200, body: { message: "Hello Ada by call" } });
   t.match(dev.output(), /greeter started in .*\/greeter\n/, "the service that it calls is none of its own");

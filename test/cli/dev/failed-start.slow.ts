@@ -64,7 +64,7 @@ t.test("a handler that throws is shown with its place, and the caller gets none 
   await dev.prints(/greeter reloaded in/);
   t.match(await call(`${dev.http}/greeter?name=throw`), { status: 500, body: { Detail: "Internal error" } });
   const [shown] = await dev.prints(
-    /✗ greeter:Greeter\.Call threw\. The caller got "Internal error"\n {4}greeter\.ts:5:9: TypeError: no such colour\n[^]*?\n\n(?: +at .*\n)+/,
+    /✗ greeter:Greeter\.Call threw\. The caller got "Internal error"\n {4}greeter\.ts:5:9: TypeError: no such colour\n(?:.*\n)*?\n(?: +at .*\n)+/,
   );
   t.match(shown, /5 │ +throw new TypeError\("no such colour"\);\n/);
   t.match(shown, /at fail \(greeter\.ts:5:9\)\n +at .*call \(greeter\.ts:\d+:\d+\)\n$/, "the service's own frames");

@@ -11,6 +11,9 @@ const PROGRAM = resolve("dist/portico.js");
 /** The packages that `npm install` would install, and the packages next to them that they need. */
 const PACKAGES = ["@bufbuild", "@types", "esbuild", "ts-proto", "typescript", "undici-types", ".bin"];
 
+/** What the handler of a new service returns. */
+export const GREETING = /return .*;/.exec(filesOf("greeter").get("greeter.ts") ?? "")?.[0] ?? "";
+
 /**
  * Creates the service `greeter` in a folder, with the files of `portico new`, which would also pack
  * this checkout. Returns its folder.

@@ -97,7 +97,7 @@ t.test("bindings that are not served as declared are reported when the service j
   t.equal(await idOf(), "library");
 });
 
-/** A contract of the service `tickets`, with the endpoints that `methods` declares. */
+/** A contract of a help desk, with the endpoints that `methods` declares. */
 function ticketsOf(t: Test, methods: string): { descriptors: Buffer; grpcServices: string[] } {
   const proto = `syntax = "proto3"; package tickets; import "google/api/annotations.proto";
     message Ticket {} service Tickets { ${methods} }`;
