@@ -31,10 +31,10 @@ t.test("a page does not wait for the font, and nothing moves when the font arriv
         await route.continue();
       });
       await page.addInitScript(WATCH_SHIFTS);
-      await page.goto(path);
+      // The event `load` waits for the font.
+      await page.goto(path, { waitUntil: "domcontentloaded" });
       await page.getByRole("heading", { level: 1 }).waitFor();
       t.equal(await page.evaluate(LOADED), false, `${path} is shown without it`);
-      await page.waitForLoadState("load");
       await untilDrawn(page);
       const before = await page.evaluate<number>("shift");
       arrive();
