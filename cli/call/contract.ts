@@ -124,11 +124,13 @@ function endpointOf(path: string, item: PathItem, document: Document): CommandEn
   const takesFlags = item.get !== undefined && !takesStream;
   const example = body?.example;
   const below = path.split("/").slice(2).join("/") || "Call";
+  // The summaries of other operations name their methods and paths too.
+  const main = document.paths[`/v1${path}`];
   return {
     name: operation["x-resource"].slice(operation["x-resource"].lastIndexOf(":") + 1),
     path: below,
     words: below.replace("/", " ").toLowerCase(),
-    comment: commentOf(operation),
+    comment: commentOf(main?.post ?? main?.get ?? operation),
     deprecated: operation.deprecated === true,
     takesStream,
     takesFlags,
