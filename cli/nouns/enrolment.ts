@@ -24,7 +24,7 @@ const joining: Source = async (place) => {
 };
 
 function othersOf(name: string, replaced: boolean): string {
-  return replaced ? `The others of ${name} are revoked. ` : `Others of ${name} stay as they are. `;
+  return replaced ? `The others of ${name} are revoked.` : `Others of ${name} stay as they are.`;
 }
 
 export const enrolment: Noun = {

@@ -60,7 +60,7 @@ async function prefixOf(client: GatewayClient, given: string): Promise<string> {
 
 function printCreated(connection: CommandConnection, response: CreateKeyResponse): Promise<void> {
   const { secret, key } = response;
-  const words = `This key is good until ${instant(key.expires)}. `;
+  const words = `This key is good until ${instant(key.expires)}.`;
   return printSecret(connection, { secret, response, words, deletion: `portico auth delete key ${key.prefix}` });
 }
 

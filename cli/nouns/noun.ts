@@ -69,7 +69,7 @@ interface Secret {
   readonly secret: string;
   /** What was created with the secret. */
   readonly response: unknown;
-  /** Further sentences for the user, each with a space after it. */
+  /** Further text for the user. */
   readonly words: string;
   /** The command that deletes what was created. */
   readonly deletion: string;
@@ -86,7 +86,7 @@ export async function printSecret({ io, output }: CommandConnection, { secret, r
     const problem = `It has been created, but its secret could not be printed: ${error.message}`;
     throw new CommandError(`${problem}. Delete it: ${deletion}`);
   }
-  io.stderr.write(`${words}Keep it: it cannot be shown again.\n`);
+  io.stderr.write(`${words === "" ? "" : `${words} `}Keep it: it cannot be shown again.\n`);
 }
 
 /** The error of writing to stdout, or undefined if it succeeded. */

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import concurrent.futures
 import contextlib
 import dataclasses
 import datetime
@@ -19,7 +20,6 @@ import itertools
 import json
 import math
 import os
-import queue
 import random
 import re
 import threading
@@ -262,7 +262,7 @@ class _Deadline:
             raise PorticoError(service, 504, f"No answer within {self.timeout} s", "Gateway Timeout")
 
 
-TokenFunction = typing.Callable[[str | None], typing.Union[str, None, typing.Awaitable[str | None]]]
+TokenFunction = typing.Callable[[str | None], str | None | typing.Awaitable[str | None]]
 """Gives the token of the calls. It is called before the first call, with None.
 
 When a token is refused with 401, it is called once more with that token, and the call is repeated
@@ -292,57 +292,65 @@ class _Tokens:
         return failure.code == 401 and self._give is not None and refused is not None
 
     def ask(self, call: _Call[typing.Any], deadline: _Deadline, refused: str | None = None) -> None:
-        """Calls the function, in a thread, because it may hang."""
-        if self.current != refused:
+        if self._give is None or self.current != refused:
             return  # Another call has renewed it in the meantime.
-        given: queue.SimpleQueue[tuple[typing.Any, Exception | None]] = queue.SimpleQueue()
-        threading.Thread(target=lambda: given.put(self._result(refused)), daemon=True).start()
         try:
-            token, error = given.get(timeout=self._wait(deadline))
-        except queue.Empty:
+            token = _in_thread(self._give, refused).result(_token_wait(deadline))
+        except concurrent.futures.TimeoutError:
             raise _token_late(call) from None
-        self._keep(call, token, error)
+        except Exception as thrown:
+            raise _token_failed(call, f"failed: {thrown}") from thrown
+        self._keep(call, token)
 
     async def ask_async(self, call: _Call[typing.Any], deadline: _Deadline, refused: str | None = None) -> None:
-        if self.current != refused:
+        if self._give is None or self.current != refused:
             return
         try:
-            token, error = await asyncio.wait_for(self._awaited(refused), self._wait(deadline))
+            token = await asyncio.wait_for(_awaited(self._give, refused), _token_wait(deadline))
         except asyncio.TimeoutError:
             raise _token_late(call) from None
-        self._keep(call, token, error)
-
-    async def _awaited(self, refused: str | None) -> tuple[typing.Any, Exception | None]:
-        assert self._give is not None
-        if not inspect.iscoroutinefunction(self._give):
-            token, error = await asyncio.to_thread(self._result, refused)
-        else:
-            token, error = self._result(refused)
-        try:
-            return (await token if inspect.isawaitable(token) else token), error
         except Exception as thrown:
-            return None, thrown
+            raise _token_failed(call, f"failed: {thrown}") from thrown
+        self._keep(call, token)
 
-    def _result(self, refused: str | None) -> tuple[typing.Any, Exception | None]:
-        assert self._give is not None
-        try:
-            return self._give(refused), None
-        except Exception as thrown:
-            return None, thrown
-
-    def _keep(self, call: _Call[typing.Any], token: typing.Any, error: Exception | None) -> None:
-        detail = f"failed: {error}" if error else f"gave no text, but {type(token).__name__}"
-        if error is not None or not isinstance(token, (str, types.NoneType)):
-            raise PorticoError(call.service, 401, f"The token function {detail}", "Unauthorized") from error
+    def _keep(self, call: _Call[typing.Any], token: object) -> None:
+        if not isinstance(token, (str, types.NoneType)):
+            raise _token_failed(call, f"gave no text, but {type(token).__name__}")
         self.current = token or None
 
-    @staticmethod
-    def _wait(deadline: _Deadline) -> float:
-        return min(_MAX_TOKEN_WAIT, math.inf if deadline.left is None else deadline.left)
+
+def _in_thread(give: TokenFunction, refused: str | None) -> concurrent.futures.Future[typing.Any]:
+    """Calls the function in a thread that does not keep the program running: it may hang."""
+    future: concurrent.futures.Future[typing.Any] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(give(refused))
+        except Exception as thrown:  # noqa: BLE001 (the caller of the future gets it)
+            future.set_exception(thrown)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+async def _awaited(give: TokenFunction, refused: str | None) -> object:
+    if inspect.iscoroutinefunction(give):
+        token: object = await give(refused)
+        return token
+    given = await asyncio.wrap_future(_in_thread(give, refused))
+    return await given if inspect.isawaitable(given) else given
+
+
+def _token_wait(deadline: _Deadline) -> float:
+    return _MAX_TOKEN_WAIT if deadline.left is None else min(_MAX_TOKEN_WAIT, deadline.left)
 
 
 def _token_late(call: _Call[typing.Any]) -> PorticoError:
     return PorticoError(call.service, 504, "The token function gave no token in time", "Gateway Timeout")
+
+
+def _token_failed(call: _Call[typing.Any], what: str) -> PorticoError:
+    return PorticoError(call.service, 401, f"The token function {what}", "Unauthorized")
 
 
 class _Settings:

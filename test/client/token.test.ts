@@ -23,7 +23,7 @@ const seen: string[] = [];
 /** The response to a call whose token is not this one is 401. */
 let valid = "second";
 /** Failures before the first response, as the gateway's or as the service's. */
-let busy: { readonly Id: string; left: number } = { Id: "gateway", left: 0 };
+let busy: { readonly Id: string; left: number; readonly after?: string } = { Id: "gateway", left: 0 };
 
 const server = createServer((request, response) => {
   const token = request.headers.authorization?.slice("Bearer ".length) ?? "none";
@@ -33,7 +33,7 @@ const server = createServer((request, response) => {
   request.resume().on("end", () => {
     if (token !== valid) return send(401, { Id: "probe", Code: 401, Detail: "Unauthorized", Status: "Unauthorized" });
     if (busy.left-- <= 0) return send(200, {});
-    const after = { "retry-after": "0" };
+    const after = { "retry-after": busy.after ?? "0" };
     return send(503, { Id: busy.Id, Code: 503, Detail: "too much", Status: "Service Unavailable" }, after);
   });
 }).listen(0, "127.0.0.1");
@@ -148,6 +148,13 @@ t.test("a call that the gateway refused before it called a service is retried, w
   busy = { Id: "gateway", left: 1 };
   t.same(await probe("second").call(), {});
   t.equal(seen.length, 2);
+  const past = new Date(Date.now() - 60_000).toUTCString();
+  busy = { Id: "gateway", left: 1, after: past };
+  t.same(await probe("second").call(), {}, "Retry-After may be a date");
+  const later = new Date(Date.now() + 3_600_000).toUTCString();
+  busy = { Id: "gateway", left: 1, after: later };
+  await t.rejects(probe("second").call(), { Code: 503 } as unknown as Error, "an hour is too long");
+  seen.length = 2;
   busy = { Id: "probe", left: 1 };
   await t.rejects(probe("second").call(), { Code: 503 } as unknown as Error);
   t.equal(seen.length, 3, "the service may have done it");

@@ -213,10 +213,9 @@ def token_functions() -> None:
         asked.append(refused)
         return "pta_wrong" if refused is None else os.environ["PORTICO_TOKEN"]
 
-    with studio_client.Portico(token=give) as studio:
-        with studio.studio.talk() as talk:
-            talk.send(studio_client.Line(text="Hello"))
-            assert next(talk).text == "Hello to you"
+    with studio_client.Portico(token=give) as studio, studio.studio.talk() as talk:
+        talk.send(studio_client.Line(text="Hello"))
+        assert next(talk).text == "Hello to you"
     with probe_client.Portico(token=give) as portico:
         asked.clear()
         assert portico.probe.tell().caller == "admin"
