@@ -51,7 +51,7 @@ export interface OpenServer extends Opened {
  */
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
-  const { data: dataFolder, serviceStore: url } = config;
+  const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
   const names = builtInServicesOf(config);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
@@ -68,7 +68,9 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   // run send calls as soon as they are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
-  const kept = closeWithProcess(installationStore({ url, dataFolder, services: names, isNew, list, log, budget }));
+  const kept = closeWithProcess(
+    installationStore({ url, dataFolder, services: names, isNew, list, log, budget, quota }),
+  );
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const listening = [config.grpc, config.http, config.admin].filter((address) => address !== undefined);
   const registry = closeWithProcess(

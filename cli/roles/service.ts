@@ -42,13 +42,13 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
  */
 async function openService(opening: Process, name: string): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
-  const { data: dataFolder, serviceStore: url } = config;
+  const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
   const transport = await openTransport({ config, log, budget, closed });
   const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
   const { channel, metadata, guard, authorities } = joined;
   const list = listNamespacesOf(joined);
   const store = closeWithProcess(
-    installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }),
+    installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget, quota }),
   );
   const clientsOf = () => closeWithProcess(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });

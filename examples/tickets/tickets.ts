@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import {
   type Call,
   failedPrecondition,
@@ -11,13 +10,8 @@ import type { Ticket, TicketsService } from "./gen/tickets.js";
 
 const MAX_TITLE = 200;
 const MAX_TICKETS = 1_000_000;
-/** Maximum number of tickets that List returns and that Watch follows. */
+/** Maximum number of tickets that List returns, and that Watch sends first. */
 const NEWEST = 100;
-/**
- * The interval in which Watch looks for changes, in milliseconds. It asks the store, because
- * another instance of the service may have made them.
- */
-const POLL_MS = 500;
 
 /** The handlers: one function for each endpoint in proto/tickets.proto. */
 export const handlers: Implementation<typeof TicketsService> = {
@@ -27,7 +21,7 @@ export const handlers: Implementation<typeof TicketsService> = {
     const number = await countersOf(call).increment("tickets", 1, { max: MAX_TICKETS });
     if (number === undefined) throw resourceExhausted(`There are ${MAX_TICKETS} tickets, which is the limit`);
     const ticket: Ticket = { number, title, author: call.caller?.account ?? "", closed: false };
-    await save(call, ticket);
+    await ticketsOf(call).set(keyOf(number), ticket);
     return ticket;
   },
 
@@ -43,25 +37,17 @@ export const handlers: Implementation<typeof TicketsService> = {
     const closed: Ticket = { ...entry.value, closed: true };
     // If two callers close it at the same time, the store refuses the second write, because the
     // version has changed.
-    if (entry.value.closed || !(await save(call, closed, entry.version)))
+    if (entry.value.closed || !(await ticketsOf(call).compareAndSet(entry.key, entry.version, closed)))
       throw failedPrecondition(`Ticket ${number} is closed already`);
     return closed;
   },
 
   async *watch(_request, call) {
-    /** The version of each ticket that was last sent, by key. */
-    let sent = new Map<string, string>();
-    let seen: number | undefined;
-    while (!call.signal.aborted) {
-      const changes = (await countersOf(call).get("changes")) ?? 0;
-      if (changes !== seen) {
-        const { entries } = await ticketsOf(call).range({ limit: NEWEST, reverse: true });
-        for (const { key, version, value } of entries.toReversed()) if (sent.get(key) !== version) yield value;
-        sent = new Map(entries.map(({ key, version }) => [key, version]));
-        seen = changes;
-      }
-      await setTimeout(POLL_MS);
-    }
+    // The revision is read before the tickets, so no later change is missed.
+    const revision = await ticketsOf(call).revision();
+    const { entries } = await ticketsOf(call).range({ limit: NEWEST, reverse: true });
+    for (const { value } of entries.toReversed()) yield value;
+    for await (const { value } of ticketsOf(call).watch("", revision)) if (value !== undefined) yield value;
   },
 };
 
@@ -76,17 +62,4 @@ function countersOf(call: Call) {
 /** Keys are sorted as text, so numbers need leading zeros. */
 function keyOf(number: number): string {
   return `${number}`.padStart(10, "0");
-}
-
-/**
- * Writes a ticket and counts the change, in one transaction.
- * @param ifVersion write only if the ticket has this version
- * @returns whether it was written
- */
-async function save(call: Call, ticket: Ticket, ifVersion?: string): Promise<boolean> {
-  const { committed } = await ticketsOf(call).commit([
-    { set: keyOf(ticket.number), value: ticket, ifVersion },
-    { increment: "changes", by: 1, collection: "counters" },
-  ]);
-  return committed;
 }

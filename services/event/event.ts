@@ -5,16 +5,17 @@
 import { type ConsumeResponse, EventService } from "../../src/gen/event/event.js";
 import {
   type Call,
+  Code,
   type Entry,
   invalidArgument,
   notFound,
   outOfRange,
   part,
+  StatusError,
   timestampMs,
   toTimestamp,
 } from "../../src/kit/index.js";
 import { checkAfter, checkName, checkNumber, PAGE } from "../patterns/checks.js";
-import { Notifier } from "../patterns/notifier.js";
 import { pageOf } from "../patterns/pages.js";
 import {
   acknowledge,
@@ -24,6 +25,7 @@ import {
   eventsFrom,
   offsetOf,
   type StoredEvent,
+  type StoredTopic,
   topicsOf,
 } from "./topics.js";
 import { Turn } from "./turn.js";
@@ -33,8 +35,6 @@ const MAX_PAYLOAD = 65_536;
 /** The number of events that a stream reads at once. */
 const MAX_READ = 20;
 
-const notifier = new Notifier();
-
 /** The service `event`. */
 export const parts = [
   part(EventService, {
@@ -43,7 +43,6 @@ export const parts = [
       if (payload === undefined) throw invalidArgument("payload: is missing");
       if (JSON.stringify(payload).length > MAX_PAYLOAD) throw invalidArgument("payload: has more than 64 KiB as JSON");
       const offset = await append(call, topic, { payload, time: Date.now() });
-      notifier.notify(notifierOf(call, topic));
       return { offset: BigInt(offset) };
     },
 
@@ -108,15 +107,10 @@ export const parts = [
     async deleteTopic({ topic }, call) {
       checkName("topic", topic);
       await deleteTopic(call, topic);
-      notifier.notify(notifierOf(call, topic));
       return {};
     },
   }),
 ];
-
-function notifierOf(call: Call, topic: string): string {
-  return `${call.namespace}/${topic}`;
-}
 
 function toEvent(entry: Entry<StoredEvent>): ConsumeResponse {
   const { payload, time } = entry.value;
@@ -140,20 +134,31 @@ async function nextOf(call: Call, topic: string): Promise<number> {
  * @throws {StatusError} NOT_FOUND if the topic is deleted
  */
 async function* follow(call: Call, topic: string, start: number, turn?: Turn): AsyncGenerator<ConsumeResponse> {
-  const { sleep, end } = notifier.listen(notifierOf(call, topic), call.signal);
-  try {
-    let next = start;
-    let id: string | undefined;
-    while (!call.signal.aborted && turn?.lost !== true) {
-      const stored = await topicsOf(call).get(topic);
-      if (id !== undefined && stored?.id !== id) throw notFound(`The topic ${topic} was deleted`);
-      id = stored?.id;
-      const { entries } = stored === undefined ? { entries: [] } : await eventsFrom(call, stored, next, MAX_READ);
+  let next = start;
+  let id: string | undefined;
+  for await (const stored of statesOf(call, topic, turn)) {
+    if (id !== undefined && stored?.id !== id) throw notFound(`The topic ${topic} was deleted`);
+    id = stored?.id;
+    while (stored !== undefined && next < stored.next && !call.signal.aborted && turn?.lost !== true) {
+      const { entries } = await eventsFrom(call, stored, next, MAX_READ);
       for (const entry of entries) yield toEvent(entry);
-      if (entries.length === 0) await sleep();
-      else next = offsetOf(entries.at(-1)!) + 1;
+      next = entries.length === 0 ? stored.next : offsetOf(entries.at(-1)!) + 1;
     }
-  } finally {
-    end();
+  }
+}
+
+/** The topic as it is now, and after each of its changes; undefined while it does not exist. */
+async function* statesOf(call: Call, topic: string, turn?: Turn): AsyncGenerator<StoredTopic | undefined> {
+  while (!call.signal.aborted && turn?.lost !== true) {
+    const changes = topicsOf(call).watch(topic, await topicsOf(call).revision());
+    turn?.onLost(() => changes.return());
+    yield await topicsOf(call).get(topic);
+    try {
+      for await (const { key, value } of changes) if (key === topic) yield value;
+      return;
+    } catch (error) {
+      // The consumer was too slow for the log of changes. The events are kept for longer.
+      if (!(error instanceof StatusError && error.code === Code.OUT_OF_RANGE)) throw error;
+    }
   }
 }

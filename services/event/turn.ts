@@ -17,6 +17,7 @@ export class Turn {
   readonly #id: string;
   readonly #timer: NodeJS.Timeout;
   #lost = false;
+  #onLost: () => void = () => {};
   #renewing: Promise<void>;
 
   private constructor(turns: Store<string>, key: string, id: string) {
@@ -48,6 +49,12 @@ export class Turn {
     return this.#lost;
   }
 
+  /** Sets the function that is called when the turn is lost, also if it is lost already. */
+  onLost(act: () => void): void {
+    this.#onLost = act;
+    if (this.#lost) act();
+  }
+
   /** Passes the turn to the next waiting consumer. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
@@ -60,8 +67,9 @@ export class Turn {
     try {
       const entry = await this.#turns.getEntry(this.#key);
       const mine = entry?.value === this.#id;
-      if (!mine || !(await this.#turns.compareAndSet(this.#key, entry.version, this.#id, { ttlMs: TTL_MS })))
-        this.#lost = true;
+      if (mine && (await this.#turns.compareAndSet(this.#key, entry.version, this.#id, { ttlMs: TTL_MS }))) return;
+      this.#lost = true;
+      this.#onLost();
     } catch {
       // The next renewal tries again, until the turn expires.
     }

@@ -1,23 +1,20 @@
-/**
- * Stores the notes of an account, and streams their changes. Each change is stored as an entry too.
- * Its key has the next position in the account's list of changes. It is committed together with the
- * note, so a stream reports exactly the changes that were made.
- */
+/** Stores the notes of an account, and streams their changes. */
 import { monotonicFactory } from "ulid";
-import { Change, type Event, type Note, NotesService } from "../../src/gen/notes/notes.js";
+import { Change, type Note, NotesService } from "../../src/gen/notes/notes.js";
 import {
   aborted,
   type Call,
+  Code,
   type Entry,
   notFound,
   outOfRange,
   part,
   resourceExhausted,
+  StatusError,
   toTimestamp,
   type Write,
 } from "../../src/kit/index.js";
 import { accountOf, checkBytes, checkName, checkNumber, checkText } from "../patterns/checks.js";
-import { Notifier } from "../patterns/notifier.js";
 import { pageOf } from "../patterns/pages.js";
 import { retry } from "../patterns/retry.js";
 
@@ -26,16 +23,8 @@ const TEXT = { min: 0, max: 65_536 };
 const LIMIT = { min: 1, max: 100, absent: 20 };
 /** The maximum number of notes of an account. */
 const MAX_NOTES = 10_000;
-/** The maximum number of stored changes of an account, and how long they are stored. */
-const MAX_CHANGES = 1000;
-const CHANGE_TTL_MS = 86_400_000;
-/** The number of changes that are read at once. */
-const MAX_EVENTS = 20;
-/** The number of digits of a position in a key, so that keys sort by position. */
-const DIGITS = 16;
 
 const ulid = monotonicFactory();
-const notifier = new Notifier();
 
 /** A note, stored under its account and ID. Times are in milliseconds since 1970. */
 interface StoredNote {
@@ -46,17 +35,9 @@ interface StoredNote {
   readonly revision: number;
 }
 
-/** The state of an account's notes, stored under its name. */
+/** The number of an account's notes, stored under its name. */
 interface Journal {
-  /** The position of the last change. */
-  readonly position: number;
   readonly notes: number;
-}
-
-/** A change, stored under its account and position. */
-interface StoredChange {
-  readonly change: Change;
-  readonly id: string;
 }
 
 /** The service `notes`. */
@@ -67,7 +48,7 @@ export const parts = [
       const now = Date.now();
       const note: StoredNote = { title, text, created: now, updated: now, revision: 1 };
       const id = ulid(now);
-      await change(call, id, Change.CREATED, async () => [{ set: keyOf(call, id), value: note, ifAbsent: true }]);
+      await count(call, 1, async () => ({ set: keyOf(call, id), value: note, ifAbsent: true }));
       return toNote(id, note);
     },
 
@@ -81,7 +62,7 @@ export const parts = [
       if (before !== "") checkName("before", before);
       // The position is read before the notes. So Events reports every later change, even if the
       // notes already contain it.
-      const { position } = await journalOf(call);
+      const position = await notesOf(call).revision();
       const prefix = `${account}/`;
       const page = await notesOf(call).range({
         prefix,
@@ -96,45 +77,38 @@ export const parts = [
 
     async update({ id, title, text, revision }, call) {
       checkContent({ title: title ?? "", text: text ?? "" });
-      let note: StoredNote | undefined;
-      await change(call, id, Change.UPDATED, async () => {
+      return retry(call, accountOf(call, "Notes"), async () => {
         const { value, version } = await noteOf(call, id);
         if (revision !== 0n && revision !== BigInt(value.revision)) {
           throw aborted(`The note was changed: its revision is ${value.revision}. Read it again`);
         }
-        note = {
+        const note: StoredNote = {
           ...value,
           title: title ?? value.title,
           text: text ?? value.text,
           updated: Date.now(),
           revision: value.revision + 1,
         };
-        return [{ set: keyOf(call, id), value: note, ifVersion: version }];
+        return (await notesOf(call).compareAndSet(keyOf(call, id), version, note)) ? toNote(id, note) : undefined;
       });
-      return toNote(id, note!);
     },
 
     async delete({ id }, call) {
-      await change(call, id, Change.DELETED, async () => {
-        const { version } = await noteOf(call, id);
-        return [{ delete: keyOf(call, id), ifVersion: version }];
-      });
+      await count(call, -1, async () => ({ delete: keyOf(call, id), ifVersion: (await noteOf(call, id)).version }));
       return {};
     },
 
     async *events({ position }, call) {
-      const account = accountOf(call, "Notes");
-      const { sleep, end } = notifier.listen(notifierOf(call), call.signal);
+      const prefix = `${accountOf(call, "Notes")}/`;
+      const changes = notesOf(call).watch(prefix, position === undefined ? undefined : checkPosition(position));
       try {
-        let last = position === undefined ? (await journalOf(call)).position : checkPosition(position);
-        while (!call.signal.aborted) {
-          const events = await eventsAfter(call, account, last);
-          yield* events;
-          if (events.length === 0) await sleep();
-          else last = Number(events.at(-1)!.position);
+        for await (const { key, value, revision } of changes) {
+          const change = value === undefined ? Change.DELETED : value.revision === 1 ? Change.CREATED : Change.UPDATED;
+          yield { change, note: toNote(key.slice(prefix.length), value), position: BigInt(revision) };
         }
-      } finally {
-        end();
+      } catch (error) {
+        if (error instanceof StatusError && error.code === Code.OUT_OF_RANGE) throw unknownPosition();
+        throw error;
       }
     },
   }),
@@ -156,73 +130,41 @@ async function noteOf(call: Call, id: string): Promise<Entry<StoredNote>> {
   return entry;
 }
 
-async function journalOf(call: Call): Promise<Journal> {
-  return (await call.store<Journal>("journals").get(accountOf(call, "Notes"))) ?? { position: 0, notes: 0 };
-}
-
-/** The notifier's key for changes of the caller's notes. */
-function notifierOf(call: Call): string {
-  return `${call.namespace}/${accountOf(call, "Notes")}`;
-}
-
 function checkContent({ title, text }: { title: string; text: string }): void {
   checkText("title", title, TITLE);
   checkBytes("text", text, TEXT);
 }
 
 function checkPosition(position: bigint): number {
-  if (position < 0n || position > BigInt(Number.MAX_SAFE_INTEGER))
-    throw outOfRange("position: is none that List or Events gave");
+  if (position < 0n || position > BigInt(Number.MAX_SAFE_INTEGER)) throw unknownPosition();
   return Number(position);
 }
 
+function unknownPosition() {
+  return outOfRange(
+    "position: the changes after it are not kept any more: call List again, and pass the position that it gives",
+  );
+}
+
 /**
- * Commits writes to a note together with the change at the next position.
- * @param writes called again after a lost race
+ * Creates or deletes a note, and counts it in the same commit.
+ * @param by 1 or -1
+ * @param write called again after a lost race
  */
-async function change(call: Call, id: string, change: Change, writes: () => Promise<Write[]>): Promise<void> {
+async function count(call: Call, by: 1 | -1, write: () => Promise<Write>): Promise<void> {
   const account = accountOf(call, "Notes");
-  const grows = change === Change.CREATED ? 1 : change === Change.DELETED ? -1 : 0;
   await retry(call, account, async () => {
     const entry = await call.store<Journal>("journals").getEntry(account);
-    const old: Journal = entry?.value ?? { position: 0, notes: 0 };
-    if (grows > 0 && old.notes >= MAX_NOTES) throw resourceExhausted(`You have ${MAX_NOTES} notes: delete some first`);
-    const journal: Journal = { position: old.position + 1, notes: old.notes + grows };
+    const notes = entry?.value.notes ?? 0;
+    if (by > 0 && notes >= MAX_NOTES) throw resourceExhausted(`You have ${MAX_NOTES} notes: delete some first`);
     const condition = entry === undefined ? { ifAbsent: true as const } : { ifVersion: entry.version };
-    const made: StoredChange = { change, id };
+    const value: Journal = { notes: notes + by };
     const { committed } = await notesOf(call).commit([
-      ...(await writes()),
-      { set: account, value: journal, collection: "journals", ...condition },
-      { set: changeKey(account, journal.position), value: made, ttlMs: CHANGE_TTL_MS, collection: "changes" },
-      { delete: changeKey(account, journal.position - MAX_CHANGES), collection: "changes" },
+      await write(),
+      { set: account, value, collection: "journals", ...condition },
     ]);
     return committed ? true : undefined;
   });
-  notifier.notify(notifierOf(call));
-}
-
-function changeKey(account: string, position: number): string {
-  return `${account}/${`${Math.max(0, position)}`.padStart(DIGITS, "0")}`;
-}
-
-/** The next events after a position; none if nothing has changed since. */
-async function eventsAfter(call: Call, account: string, position: number): Promise<Event[]> {
-  const latest = (await journalOf(call)).position;
-  if (latest === position) return [];
-  const prefix = `${account}/`;
-  const after = changeKey(account, position);
-  const { entries } = await call.store<StoredChange>("changes").range({ prefix, after, limit: MAX_EVENTS });
-  if (latest < position || entries[0]?.key !== changeKey(account, position + 1)) {
-    throw outOfRange(
-      "position: the changes after it are not kept any more: call List again, and pass the position that it gives",
-    );
-  }
-  const notes = await notesOf(call).getMany(entries.map(({ value }) => prefix + value.id));
-  return entries.map(({ key, value }, index) => ({
-    change: value.change,
-    note: toNote(value.id, notes[index]),
-    position: BigInt(key.slice(prefix.length)),
-  }));
 }
 
 /** @param note undefined for a deleted note */

@@ -67,6 +67,13 @@ export const SETTINGS = {
     storeUrl,
     SERVICE_STORE,
   ),
+  serviceQuota: setting(
+    "PORTICO_SERVICE_QUOTA",
+    undefined,
+    "maximum bytes of the keys and values that a service stores in a namespace, such as 1GiB; default no maximum. The same in all processes of the services",
+    bytes(1, 1024 ** 5),
+    SERVICE_STORE,
+  ),
   ownServices: {
     ...setting(
       "PORTICO_OWN_SERVICES",
@@ -262,7 +269,8 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "credentials" | "adminPassword" | "advertise" | "enrolment" | "publicUrl" | CertificateFile;
+type Optional = "config" | "credentials" | "publicUrl" | "serviceQuota" | ProcessIdentity | CertificateFile;
+type ProcessIdentity = "adminPassword" | "advertise" | "enrolment";
 type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 
 /** Parsed settings: addresses as host and port, times in milliseconds, sizes in bytes. */

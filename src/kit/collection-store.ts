@@ -13,8 +13,11 @@ import {
   type StoredWrite,
   StoreError,
 } from "../store/store.js";
+import type { ChangeFeeds } from "./change-feeds.js";
 import { namespaceSegment } from "./namespace-data.js";
+import type { Quota } from "./quota.js";
 import type {
+  ChangeWatch,
   Committed,
   Entry,
   IncrementOptions,
@@ -26,6 +29,7 @@ import type {
   Write,
 } from "./store.js";
 import type { CallReads } from "./store-reads.js";
+import { watchLog } from "./watch.js";
 
 /** The maximum size of a key in UTF-8, in bytes. */
 const MAX_KEY_BYTES = 512;
@@ -51,6 +55,10 @@ export interface CollectionOptions {
   readonly open: () => Promise<KeyValueStore>;
   /** The reads of the call. */
   readonly reads: CallReads;
+  /** The logs of changes that watches of the process read. */
+  readonly feeds: ChangeFeeds;
+  /** Of the call; ends its watches. */
+  readonly signal: AbortSignal;
   readonly service: string;
   readonly namespace: string;
   /**
@@ -58,6 +66,10 @@ export interface CollectionOptions {
    */
   readonly namespaceId?: string | undefined;
   readonly collection: string;
+  /** The maximum number of bytes of the service in the namespace; without it there is none. */
+  readonly quota?: Quota | undefined;
+  /** A check that every commit must pass: whether the run of a schedule may still write. */
+  readonly fence?: StoredWrite | undefined;
   /** Called with the reason why an operation failed. Callers do not get this reason. */
   readonly onFailure: (error: StoreError) => void;
 }
@@ -123,11 +135,11 @@ export class CollectionStore<T> implements Store<T> {
       const entry = await this.getEntry(key);
       const value = await change(entry?.value);
       const condition = entry === undefined ? "absent" : { version: entry.version };
-      const place = { key: this.#prefix + key, condition } as const;
+      const place = { key: this.#prefix + key, condition, log: this.#logOf(this.#options.collection) } as const;
       const expires = ttlMs === undefined ? entry?.expires : expiryOf(ttlMs);
       const write: StoredWrite =
         value === undefined ? { ...place, kind: "delete" } : { ...place, kind: "set", value: textOf(value), expires };
-      const { committed } = await this.#use((store) => store.commit([write]), UNKNOWN);
+      const { committed } = await this.#commitStored([write]);
       if (committed) return value;
     }
     throw aborted("too many others write the same entry; try again");
@@ -161,19 +173,68 @@ export class CollectionStore<T> implements Store<T> {
     return { committed: true, values: result.changes.map(({ after }) => after && JSON.parse(after)) };
   }
 
+  async revision(): Promise<number> {
+    const log = this.#logOf(this.#options.collection);
+    const read = () => this.#use(async (store) => (await store.get([log]))[0]?.value);
+    const revision = await read();
+    if (revision !== undefined) return Number(revision);
+    // A new log begins with the time, so that no revision of a log that was lost is one of its own.
+    const write = { kind: "set", key: log, value: `${Date.now()}`, expires: undefined, condition: "absent" } as const;
+    await this.#use((store) => store.commit([write]), UNUSABLE);
+    return Number(await read());
+  }
+
+  watch(prefix = "", after?: number): ChangeWatch<T> {
+    if (prefix !== "") checkKey(prefix);
+    if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))
+      throw invalidArgument(`after: must be a revision, got ${after}`);
+    const { feeds, namespace, signal, collection } = this.#options;
+    const start = after ?? this.revision();
+    // The watch reports it.
+    if (after === undefined) (start as Promise<number>).catch(() => undefined);
+    const what = { log: this.#logOf(collection), namespace, signal };
+    return watchLog<T>({
+      listen: () => this.#use(async (store) => feeds.listen(store, what)),
+      read: (listener, after) => this.#use(() => listener.read(after)),
+      after: start,
+      place: this.#prefix,
+      prefix,
+    });
+  }
+
   #commit(writes: readonly Write[]): Promise<CommitResult> {
     if (writes.length > MAX_WRITES)
       throw invalidArgument(`writes: must be at most ${MAX_WRITES}, got ${writes.length}`);
     const stored = writes.map((write) => this.#storedWrite(write));
     const bytes = stored.reduce((sum, write) => sum + (write.kind === "set" ? Buffer.byteLength(write.value) : 0), 0);
     if (bytes > MAX_TOTAL_BYTES) throw invalidArgument("writes: their values have more than 4 MiB in all");
-    return this.#use((store) => store.commit(stored), UNKNOWN);
+    return this.#commitStored(stored);
+  }
+
+  async #commitStored(writes: readonly StoredWrite[]): Promise<CommitResult> {
+    const { fence, feeds, quota, service, namespace } = this.#options;
+    for (let recount = false; ; recount = true) {
+      const all = [...writes];
+      if (fence !== undefined) all.push(fence);
+      if (quota !== undefined) all.push(quota.usage(this.#place, recount));
+      const result = await this.#use((store) => store.commit(all), UNKNOWN);
+      if (result.committed) {
+        for (const [index, { log }] of writes.entries()) {
+          if (log !== undefined && result.changes[index]?.revision !== undefined) feeds.notify(log);
+        }
+        return { committed: true, changes: result.changes.slice(0, writes.length) };
+      }
+      if (result.failed < writes.length) return result;
+      if (all[result.failed] === fence) throw aborted("another instance has taken over this run of the schedule");
+      if (recount || !quota?.mayRecount(this.#place)) throw quota?.exceeded(service, namespace);
+    }
   }
 
   #storedWrite(write: Write): StoredWrite {
-    const prefix = write.collection === undefined ? this.#prefix : this.#prefixOf(write.collection);
+    const { collection = this.#options.collection } = write;
+    const prefix = this.#prefixOf(collection);
     const condition = conditionOf(write);
-    const place = (key: string) => ({ key: prefix + checkKey(key), condition });
+    const place = (key: string) => ({ key: prefix + checkKey(key), condition, log: this.#logOf(collection) });
     if ("set" in write) {
       return { ...place(write.set), kind: "set", value: textOf(write.value), expires: expiryOf(write.ttlMs) };
     }
@@ -189,8 +250,17 @@ export class CollectionStore<T> implements Store<T> {
   #prefixOf(collection: string): string {
     if (!COLLECTION.test(collection))
       throw new Error(`collection ${collection}: must be lower-case letters, digits and -`);
+    return `${this.#place}/${collection}/`;
+  }
+
+  /** The key of the log of a collection's changes. No collection's name begins with `~`. */
+  #logOf(collection: string): string {
+    return `${this.#place}/~changes/${collection}`;
+  }
+
+  get #place(): string {
     const { service, namespace, namespaceId } = this.#options;
-    return `${service}/${namespaceSegment(namespace, namespaceId)}/${collection}/`;
+    return `${service}/${namespaceSegment(namespace, namespaceId)}`;
   }
 
   readonly #entryOf = ({ key, value, version, expires }: StoredEntry): Entry<T> => ({
@@ -231,10 +301,21 @@ function checkKey(key: string): string {
 
 /** @throws {StatusError} INVALID_ARGUMENT */
 function textOf(value: unknown): string {
-  const text = JSON.stringify(value);
+  const text = jsonOf(value);
   if (text === undefined) throw new TypeError("the value to store is undefined");
   if (Buffer.byteLength(text) > MAX_VALUE_BYTES) throw invalidArgument("value: has more than 1 MiB as JSON");
   return text;
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (!(error instanceof TypeError && /BigInt/.test(error.message))) throw error;
+    const message =
+      "the value to store has a bigint, and JSON has none: store `String(number)`, and read `BigInt(text)`";
+    throw new TypeError(message, { cause: error });
+  }
 }
 
 function expiryOf(ttlMs: number | undefined): number | undefined {

@@ -25,10 +25,13 @@ export { BinaryReader } from "../wire/reader.js";
 export { BinaryWriter } from "../wire/writer.js";
 export { type Call, type Handler, type Implementation, type Log, type Part, part } from "./call.js";
 export type { Client } from "./client.js";
+export { type Run, type RunNamespace, type Schedule, schedule } from "./schedule.js";
 export { type Served, type ServeOptions, serve } from "./serve.js";
 export type {
+  ChangeWatch,
   Committed,
   Entry,
+  EntryChange,
   IncrementOptions,
   Lifetime,
   Precondition,

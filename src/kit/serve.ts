@@ -23,6 +23,8 @@ import { type Implementation, type Part, part } from "./call.js";
 import { Clients } from "./clients.js";
 import { descriptorsOf } from "./loaded-definition.js";
 import { listNamespacesOf } from "./namespace-data.js";
+import type { Schedule } from "./schedule.js";
+import { Scheduler } from "./scheduler.js";
 import { createService } from "./service.js";
 import { installationStore } from "./shared-store.js";
 
@@ -48,6 +50,8 @@ export interface ServeOptions {
    * that HTTP, Portico and gRPC use.
    */
   readonly metadata?: readonly string[] | undefined;
+  /** Functions that run at planned times (see `schedule`), by their names. */
+  readonly schedules?: { readonly [name: string]: Schedule } | undefined;
   /**
    * Settings of `portico service`, as text: `{ authority: "10.0.0.5:8081" }`. They take precedence
    * over the environment.
@@ -88,7 +92,7 @@ export async function serve(
 }
 
 async function serveParts(parts: readonly Part[], options: ServeOptions): Promise<Served> {
-  const { name, descriptors, settings, bindings, metadata } = options;
+  const { name, descriptors, settings, bindings, metadata, schedules = {} } = options;
   if (!NAME.test(name)) throw new TypeError(`name ${JSON.stringify(name)}: must be lower-case letters, digits and -`);
   const unknown = Object.keys(settings ?? {}).find((key) => !Object.hasOwn(SETTINGS, key));
   if (unknown !== undefined) throw new TypeError(`settings: there is no setting ${unknown}`);
@@ -96,6 +100,10 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
     throw new TypeError(`bindings.prefix ${JSON.stringify(bindings.prefix)}: must be a path such as /api`);
   }
   if (metadata !== undefined && !isMetadataNames(metadata)) throw new TypeError(METADATA_NAMES);
+  const unnamed = Object.keys(schedules).find((key) => !NAME.test(key));
+  if (unnamed !== undefined)
+    throw new TypeError(`schedules: the name ${JSON.stringify(unnamed)} must be lower-case letters, digits and -`);
+  const hasSchedules = Object.keys(schedules).length > 0;
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
@@ -104,10 +112,10 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   try {
     const transport = await openTransport(serving);
     const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
-    const { data: dataFolder, serviceStore: url } = config;
+    const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
     const list = listNamespacesOf(joined);
     const store = closeWithProcess(
-      installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget }),
+      installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget, quota }),
     );
     const { guard, channel, metadata: enrolled } = joined;
     const clients = closeWithProcess(new Clients({ channel, metadata: enrolled, connect: transport.connect }));
@@ -115,8 +123,8 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       descriptors: readContract(descriptors) ?? descriptorsOf(parts),
       environment: { service: name, log, store, clients: () => clients },
       // Portico knows only at the first write whether handlers store anything. If the settings name
-      // a store, it assumes that they do.
-      store: url === "sqlite:" ? async () => ({ name: await store.check() }) : store.open,
+      // a store, it assumes that they do. Schedules always do.
+      store: url === "sqlite:" && !hasSchedules ? async () => ({ name: await store.check() }) : store.open,
       bindingPrefix: bindings?.prefix,
       metadata,
     });
@@ -127,6 +135,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
     closeWithProcess(keepGrpcHealth(port.dispatcher, guard));
     const registered = closeWithProcess(keepRegistered(service, instanceOf(service, port, config), joined, log));
     await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
+    if (hasSchedules) closeWithProcess(new Scheduler(schedules, { service: name, store, list, log }));
     const close = closeOnce(() => serving.stop({ noticeMs: 0, drainMs: config.drain }));
     return { address: formatGrpcTarget(port.target), close };
   } catch (error) {

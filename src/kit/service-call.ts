@@ -17,7 +17,7 @@ export interface Environment {
   readonly service: string;
   readonly log: Logger;
   /** The store, opened at its first use. */
-  readonly store: Pick<SharedStore, "open" | "reads">;
+  readonly store: Pick<SharedStore, "open" | "reads" | "feeds" | "quota">;
   /** Returns the clients of other services. They are created at the first use. */
   readonly clients: () => Clients;
 }
@@ -73,6 +73,9 @@ export class ServiceCall implements Call {
     return new CollectionStore<T>({
       open: store.open,
       reads: this.#readsOf(),
+      feeds: store.feeds,
+      quota: store.quota,
+      signal: this.signal,
       service,
       namespace: this.namespace,
       namespaceId: this.#context.namespaceId,

@@ -4,7 +4,9 @@ import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import { type KeyValueStore, StoreError } from "../store/store.js";
+import { ChangeFeeds } from "./change-feeds.js";
 import { type ListNamespaces, NamespaceDataSweeper } from "./namespace-data.js";
+import { Quota } from "./quota.js";
 import { StoreReads } from "./store-reads.js";
 
 export interface SharedStore {
@@ -12,6 +14,9 @@ export interface SharedStore {
   readonly open: () => Promise<KeyValueStore>;
   /** Schedules the reads. */
   readonly reads: StoreReads;
+  /** The changes for watches. */
+  readonly feeds: ChangeFeeds;
+  readonly quota: Quota | undefined;
   close(): Promise<void>;
 }
 
@@ -20,15 +25,23 @@ interface SharedOptions {
   readonly onOpened?: (store: KeyValueStore) => { close(): Promise<void> };
   /** The memory budget of the process, in which reads reserve memory; default a separate one. */
   readonly budget?: MemoryBudget | undefined;
+  /** The maximum number of bytes of a service in a namespace; default none. */
+  readonly quota?: number | undefined;
 }
 
 /** @param open opens the store */
-export function sharedStore(open: () => Promise<KeyValueStore>, { onOpened, budget }: SharedOptions = {}): SharedStore {
+export function sharedStore(
+  open: () => Promise<KeyValueStore>,
+  { onOpened, budget, quota }: SharedOptions = {},
+): SharedStore {
   const reads = new StoreReads(budget);
+  const feeds = new ChangeFeeds(reads);
   let user: { close(): Promise<void> } | undefined;
   let opening: Promise<KeyValueStore> | undefined;
   return {
     reads,
+    feeds,
+    quota: quota === undefined ? undefined : new Quota(quota),
     open() {
       opening ??= open().then((store) => {
         user = onOpened?.(store);
@@ -41,6 +54,7 @@ export function sharedStore(open: () => Promise<KeyValueStore>, { onOpened, budg
     },
     async close() {
       const store = await opening?.catch(() => undefined);
+      feeds.close();
       await user?.close();
       await store?.close();
       reads.close();
@@ -64,6 +78,7 @@ export interface ServicesStoreOptions {
   readonly log: Logger;
   /** As for `sharedStore`. */
   readonly budget?: MemoryBudget | undefined;
+  readonly quota?: number | undefined;
 }
 
 /** The store of an installation's services. */
@@ -82,7 +97,7 @@ export interface InstallationStore extends SharedStore {
  * the first use.
  */
 export function installationStore(options: ServicesStoreOptions): InstallationStore {
-  const { list, log, services, budget } = options;
+  const { list, log, services, budget, quota } = options;
   const owned = async () => ({
     ...options,
     installation: await installationOf(list),
@@ -94,6 +109,7 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   const store = sharedStore(async () => (await load()).openOwnedServices(await owned(), adopted), {
     onOpened: (opened) => new NamespaceDataSweeper(opened, list, { services, log }),
     budget,
+    quota,
   });
   const check = async (): Promise<string> => {
     const [{ serviceStoreOf, isThereElsewhere }, known] = await Promise.all([load(), owned()]);

@@ -47,6 +47,23 @@ export interface Range<T> {
   readonly next: string | undefined;
 }
 
+/** A change of an entry. */
+export interface EntryChange<T> {
+  /**
+   * Grows with each change of the collection. `watch` goes on after it. Revisions of a watch with
+   * a prefix have gaps.
+   */
+  readonly revision: number;
+  readonly key: string;
+  /** What the change has written; undefined if it has deleted the entry. */
+  readonly value: T | undefined;
+}
+
+/** Changes as they happen. `return` ends it at once, also while `next` waits. */
+export interface ChangeWatch<T> extends AsyncIterableIterator<EntryChange<T>, void> {
+  readonly return: () => Promise<IteratorResult<EntryChange<T>, void>>;
+}
+
 /** A condition on the key for a write of a commit; at most one of them. */
 export interface Precondition {
   readonly ifAbsent?: true | undefined;
@@ -144,4 +161,21 @@ export interface Store<T> {
    * total.
    */
   commit(writes: readonly Write[]): Promise<Committed>;
+  /**
+   * The revision of the collection's last change. The store keeps the changes of a collection from
+   * the first `revision` or `watch` on: the last 10,000, for a day each.
+   */
+  revision(): Promise<number>;
+  /**
+   * The changes of the entries whose keys have the prefix, whichever process made them: each at
+   * least once, in their order. An entry that expires is no change. The watch ends when the call
+   * ends. It reads on only when the changes that it has read are taken.
+   *
+   * To show entries live, get the `revision`, read the entries, and watch after that revision: then
+   * no change is missed. After a loss of connection, watch after the last change's revision.
+   * @param after a revision; default the current one
+   * @throws {StatusError} (from the iterator) OUT_OF_RANGE if changes after the revision are not
+   *   kept any more: begin again as above; UNAVAILABLE also when the process stops
+   */
+  watch(prefix?: string, after?: number): ChangeWatch<T>;
 }

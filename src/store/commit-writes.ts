@@ -2,7 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 import { Code, StatusError } from "../errors.js";
-import type { CommitResult, Condition, StoredEntry, StoredWrite } from "./store.js";
+import { appendChange } from "./change-log.js";
+import { bytesOf, type CommitResult, type Condition, type StoredEntry, type StoredWrite } from "./store.js";
 
 /** Entries by key; undefined if the key is absent. */
 export type CurrentEntries = ReadonlyMap<string, StoredEntry | undefined>;
@@ -45,9 +46,36 @@ export function decideCommits(
   return { outcomes, changed };
 }
 
-/** The keys of the commits, without duplicates. */
+/**
+ * The entries, and in addition a count for each `usage` of the commits that asks for one, or whose
+ * key is absent.
+ * @param count returns the bytes of all keys and values of a range, as the commits find them
+ */
+export async function withUsage(
+  current: CurrentEntries,
+  commits: readonly (readonly StoredWrite[])[],
+  count: (from: string, to: string) => Promise<number>,
+): Promise<CurrentEntries> {
+  const counted = new Map<string, StoredEntry>();
+  for (const write of commits.flat()) {
+    if (write.kind !== "usage" || counted.has(write.key)) continue;
+    const { key, from, to, recount } = write;
+    if (current.get(key) === undefined || recount)
+      counted.set(key, { key, value: `${await count(from, to)}`, version: "", expires: undefined });
+  }
+  return counted.size === 0 ? current : new Map([...current, ...counted]);
+}
+
+/** The keys whose entries decide the commits, without duplicates. */
 export function keysOf(commits: readonly (readonly StoredWrite[])[]): string[] {
-  return [...new Set(commits.flatMap((writes) => writes.map(({ key }) => key)))];
+  const keys = new Set<string>();
+  for (const writes of commits) {
+    for (const { key, log } of writes) {
+      keys.add(key);
+      if (log !== undefined) keys.add(log);
+    }
+  }
+  return [...keys];
 }
 
 /** The changes in the store: entries to set, and keys to delete. */
@@ -67,14 +95,27 @@ export function splitChanges(changed: CurrentEntries): { set: StoredEntry[]; del
  */
 function decideCommit(writes: readonly StoredWrite[], current: CurrentEntries, now: number): Decided {
   const changed = new Map<string, StoredEntry | undefined>();
-  const changes: { before: string | undefined; after: string | undefined }[] = [];
+  const changes: { before: string | undefined; after: string | undefined; revision?: number }[] = [];
+  const storedOf = (key: string) => (changed.has(key) ? changed.get(key) : current.get(key));
+  const entryOf = (key: string) => present(storedOf(key), now);
+  let grown = 0;
+  const countsBytes = writes.some(({ kind }) => kind === "usage");
   for (const [index, write] of writes.entries()) {
-    const { key, condition } = write;
-    const before = present(changed.has(key) ? changed.get(key) : current.get(key), now);
-    const after = holds(condition, before) ? afterWrite(write, before) : FAILED;
+    const { key, condition, log } = write;
+    const before = entryOf(key);
+    const after = holds(condition, before) ? afterWrite(write, before, grown) : FAILED;
     if (after === FAILED) return { result: { committed: false, failed: index }, changed: NOTHING };
-    if (after !== before) changed.set(key, after);
-    changes.push({ before: before?.value, after: after?.value });
+    const change = { before: before?.value, after: after?.value };
+    changes.push(change);
+    if (after === before) continue;
+    // An expired entry is counted as long as it is stored.
+    if (countsBytes) grown += bytesOf(after) - bytesOf(storedOf(key));
+    changed.set(key, after);
+    const logged = log === undefined ? undefined : entryOf(log);
+    if (logged === undefined) continue;
+    const appended = appendChange(logged, { key, value: after?.value }, now);
+    for (const [key, entry] of appended.changed) changed.set(key, entry);
+    Object.assign(change, { revision: appended.revision });
   }
   return { result: { committed: true, changes }, changed };
 }
@@ -92,11 +133,21 @@ function holds(condition: Condition | undefined, before: StoredEntry | undefined
   return "version" in condition ? before?.version === condition.version : before?.value === condition.value;
 }
 
-function afterWrite(write: StoredWrite, before: StoredEntry | undefined): StoredEntry | undefined | typeof FAILED {
+/** @param grown the bytes that the writes before this one have added */
+function afterWrite(
+  write: StoredWrite,
+  before: StoredEntry | undefined,
+  grown: number,
+): StoredEntry | undefined | typeof FAILED {
   if (write.kind === "check") return before;
   if (write.kind === "delete") return undefined;
   const { key } = write;
   if (write.kind === "set") return { key, value: write.value, version: randomUUID(), expires: write.expires };
+  if (write.kind === "usage") {
+    const usage = Math.max(0, numberOf(before) + grown);
+    if (grown > 0 && usage > write.max) return FAILED;
+    return { key, value: `${usage}`, version: randomUUID(), expires: undefined };
+  }
   const sum = numberOf(before) + write.by;
   if (sum < write.min || sum > write.max || !Number.isSafeInteger(sum)) return FAILED;
   const expires = before === undefined ? write.expires : before.expires;

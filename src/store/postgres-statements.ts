@@ -69,6 +69,10 @@ export function statementsOf(table: string, owner: string) {
       name: "count",
       text: `SELECT count(*)::text AS number FROM ${table} WHERE key >= $1 AND key < $2 AND ${present}`,
     },
+    bytes: {
+      name: "bytes",
+      text: `SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0)::text AS bytes FROM ${table} WHERE key >= $1 AND key < $2`,
+    },
     keys: {
       name: "keys",
       text: `SELECT key FROM ${table} WHERE key >= $1 AND key < $2 AND ${present} ORDER BY key`,

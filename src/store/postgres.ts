@@ -23,7 +23,7 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { CommitQueue } from "./commit-queue.js";
-import { type CommitOutcome, decideCommits, keysOf, splitChanges } from "./commit-writes.js";
+import { type CommitOutcome, decideCommits, keysOf, splitChanges, withUsage } from "./commit-writes.js";
 import { Database, type Row } from "./postgres-connection.js";
 import { durabilityWarnings } from "./postgres-durability.js";
 import { lateError } from "./postgres-errors.js";
@@ -228,14 +228,12 @@ class PostgresStore implements KeyValueStore {
   async commit(writes: readonly StoredWrite[], { durable = true }: CommitOptions = {}): Promise<CommitResult> {
     const collection = this.#whose === "authority" ? collectionIn(writes[0]?.key ?? "") : "";
     const result = await this.#queueOf(collection, durable).commit(writes);
-    // Only authorities follow collections.
-    if (result.committed && this.#whose === "authority")
-      for (const name of new Set(writes.map(({ key }) => collectionIn(key)))) this.#hints.notify(name);
+    if (result.committed) for (const topic of this.#topicsOf(writes, result.changes)) this.#hints.notify(topic);
     return result;
   }
 
-  follow(collection: string, listener: () => void): () => void {
-    return this.#hints.follow(collection, listener);
+  follow(topic: string, listener: () => void): () => void {
+    return this.#hints.follow(topic, listener);
   }
 
   async time(): Promise<number> {
@@ -269,6 +267,12 @@ class PostgresStore implements KeyValueStore {
     await this.#database.close();
   }
 
+  /** What others may follow of a commit. Authorities follow collections, services logs. */
+  #topicsOf(writes: readonly StoredWrite[], changes: readonly { readonly revision?: number }[]): Set<string> {
+    if (this.#whose === "authority") return new Set(writes.map(({ key }) => collectionIn(key)));
+    return new Set(writes.flatMap(({ log }, index) => (log !== undefined && changes[index]?.revision ? [log] : [])));
+  }
+
   #queueOf(collection: string, durable: boolean): CommitQueue {
     const name = `${collection} ${durable}`;
     const known = this.#queues.get(name);
@@ -297,7 +301,11 @@ class PostgresStore implements KeyValueStore {
       const [[clock] = [], rows = []] = begun.slice(-2);
       const now = Number(clock?.now);
       const ahead = aheadOf(now, sent, Date.now());
-      const current = new Map(rows.map((row) => [textOf(row.key), entryOf(row, 0)]));
+      const read = new Map(rows.map((row) => [textOf(row.key), entryOf(row, 0)]));
+      const current = await withUsage(read, commits, async (from, to) => {
+        const [row] = await query(this.#statements.bytes, [bytes(from), bytes(to)]);
+        return Number(row?.bytes);
+      });
       const moved = ahead === 0 ? commits : commits.map((writes) => writes.map((write) => moveTime(write, ahead)));
       const { outcomes, changed } = decideCommits(moved, current, now);
       const { set, deleted } = splitChanges(changed);

@@ -14,7 +14,14 @@
 import { randomUUID } from "node:crypto";
 import type KeyvSqlite from "@keyv/sqlite";
 import { CommitQueue } from "./commit-queue.js";
-import { type CommitOutcome, type CurrentEntries, decideCommits, keysOf, splitChanges } from "./commit-writes.js";
+import {
+  type CommitOutcome,
+  type CurrentEntries,
+  decideCommits,
+  keysOf,
+  splitChanges,
+  withUsage,
+} from "./commit-writes.js";
 import {
   connect,
   createFile,
@@ -301,7 +308,8 @@ class SqliteStore implements KeyValueStore {
     try {
       this.#checkFile();
       await this.#write("BEGIN IMMEDIATE");
-      const current = await readEntries(this.#writer, keysOf(commits));
+      const read = await readEntries(this.#writer, keysOf(commits));
+      const current = await withUsage(read, commits, (from, to) => this.#bytesIn(from, to));
       const { outcomes, changed } = decideCommits(commits, current, Date.now());
       await this.#apply(changed);
       await this.#writer.query("COMMIT");
@@ -312,6 +320,13 @@ class SqliteStore implements KeyValueStore {
       await this.#writer.query("ROLLBACK").catch(() => undefined);
       throw toStoreError(this.#kind, this.name, error as Error);
     }
+  }
+
+  async #bytesIn(from: string, to: string): Promise<number> {
+    const query = `SELECT coalesce(sum(octet_length(key) + octet_length(value)), 0) AS bytes FROM ${TABLE}
+      WHERE key >= ? AND key < ?`;
+    const rows: { readonly bytes: number }[] = await this.#writer.query(query, from, to);
+    return rows[0]!.bytes;
   }
 
   /** Runs a statement that takes SQLite's write lock. */

@@ -77,7 +77,16 @@ export type Condition = "absent" | "present" | { readonly version: string } | { 
  * One write of a commit. `increment` treats an absent key as 0, and does not change the expiry time
  * of a present key.
  */
-export type StoredWrite = { readonly key: string; readonly condition?: Condition | undefined } & (
+export type StoredWrite = {
+  readonly key: string;
+  readonly condition?: Condition | undefined;
+  /**
+   * The key of a log of changes (change-log.ts). If this key is present, the write appends its
+   * change to the log, which has the last MAX_CHANGES changes, for CHANGE_TTL_MS each. Revisions
+   * grow by 1, in the order in which the commits take effect. An entry that expires is no change.
+   */
+  readonly log?: string | undefined;
+} & (
   | { readonly kind: "set"; readonly value: string; readonly expires: number | undefined }
   | {
       readonly kind: "increment";
@@ -88,7 +97,26 @@ export type StoredWrite = { readonly key: string; readonly condition?: Condition
     }
   | { readonly kind: "delete" }
   | { readonly kind: "check" }
+  /**
+   * Counts the bytes of the keys and values from `from` to `to` (excluded) under its own key, which
+   * is outside of them. It adds what the writes before it in the commit have added, which must be
+   * in this range. If the key is absent, or with `recount`, all entries of the range are counted
+   * first. The commit fails if the count grows and is then greater than `max`. An entry that
+   * expires is counted until a recount after it was swept.
+   */
+  | {
+      readonly kind: "usage";
+      readonly from: string;
+      readonly to: string;
+      readonly max: number;
+      readonly recount?: boolean | undefined;
+    }
 );
+
+/** The bytes of an entry for the write `usage`. */
+export function bytesOf(entry: { readonly key: string; readonly value: string } | undefined): number {
+  return entry === undefined ? 0 : Buffer.byteLength(entry.key) + Buffer.byteLength(entry.value);
+}
 
 /** The result of a commit. */
 export type CommitResult =
@@ -96,15 +124,19 @@ export type CommitResult =
       readonly committed: true;
       /**
        * For each write the value of its key before and after it; undefined if the key was or is
-       * absent.
+       * absent. `revision` is set if the change was appended to a log.
        */
-      readonly changes: readonly { readonly before: string | undefined; readonly after: string | undefined }[];
+      readonly changes: readonly {
+        readonly before: string | undefined;
+        readonly after: string | undefined;
+        readonly revision?: number;
+      }[];
     }
   | {
       readonly committed: false;
       /**
        * The index of the first write whose condition is not met, or whose number would be less than
-       * `min` or greater than `max`.
+       * `min` or greater than `max`, or of a `usage` that would be greater.
        */
       readonly failed: number;
     };
@@ -171,11 +203,13 @@ export interface KeyValueStore {
    */
   commit(writes: readonly StoredWrite[], options?: CommitOptions): Promise<CommitResult>;
   /**
-   * Calls the listener soon after another process has written to a collection of the authority, if
-   * the engine can detect it. This is a hint: it may come late, more than once, or never. Only a
-   * read shows the state. Call the returned function to stop.
+   * Calls the listener soon after another process has written to a collection of the authority, or
+   * appended to a log of changes of a service, if the engine can detect it. This is a hint: it may
+   * come late, more than once, or never. Only a read shows the state. Call the returned function to
+   * stop.
+   * @param topic the name of the collection, or the key of the log
    */
-  follow(collection: string, listener: () => void): () => void;
+  follow(topic: string, listener: () => void): () => void;
   /**
    * The clock of the store's server, in milliseconds since 1970; undefined for an engine without a
    * server.

@@ -13,9 +13,16 @@ export interface Engine {
 /** Checks a behaviour on an empty store. `openAgain` opens it once more, until the test ends. */
 export type Check = (t: Test, store: KeyValueStore, openAgain: () => Promise<KeyValueStore>) => Promise<void>;
 
-export function checkOn(t: Test, { open, openAgain }: Engine, behaviours: Readonly<Record<string, Check>>): void {
+/** @param atOnce the number of checks that run at once, for checks that mostly wait */
+export function checkOn(
+  t: Test,
+  { open, openAgain }: Engine,
+  behaviours: Readonly<Record<string, Check>>,
+  atOnce = 1,
+): void {
+  t.jobs = atOnce;
   for (const [behaviour, check] of Object.entries(behaviours)) {
-    t.test(behaviour, async (t) => {
+    t.test(behaviour, { buffered: atOnce > 1 }, async (t) => {
       const store = await open(t);
       t.teardown(() => store.close());
       await check(t, store, async () => {

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Test } from "tap";
 import { Code } from "../../src/errors.js";
+import { CHANGE_TTL_MS, MAX_CHANGES, readChange, revisionOf } from "../../src/store/change-log.js";
 import { type CommitResult, type KeyValueStore, MAX_TOTAL_BYTES, type StoredWrite } from "../../src/store/store.js";
 import { type Check, checkOn, type Engine } from "./store-engine.js";
 
@@ -22,6 +23,12 @@ const value = async (store: KeyValueStore, key: string) => (await store.get([key
 const keysOf = async (store: KeyValueStore, range: object = {}) => {
   const { entries } = await store.range({ from: "", to: "\u{10ffff}", limit: 1000, ...range });
   return entries.map(({ key }) => key);
+};
+/** The changes in a log: their keys and values, joined, and their revisions. */
+const logged = async (store: KeyValueStore, log: string) => {
+  const { entries } = await store.range({ from: `${log}/`, to: `${log}0`, limit: MAX_CHANGES + 1 });
+  const texts = entries.map((entry) => Object.values(readChange(entry)).join("="));
+  return { texts, revisions: entries.map(revisionOf), last: await value(store, log) };
 };
 /** A time in the past, and one long after the test. */
 const PAST = 1;
@@ -284,6 +291,110 @@ const BEHAVIOURS: Record<string, Check> = {
     };
     await Promise.all([write(), read()]);
     t.same(torn, []);
+  },
+  "appends the changes of a commit to their logs, in order": async (t, store) => {
+    await store.commit([set("a", "old"), set("log", "7")]);
+    const log = "log";
+    const writes: StoredWrite[] = [
+      set("a", '{\n"new"', { log }),
+      set("b\n", "", { log }),
+      add("n", 5, { log }),
+      { kind: "check", key: "a", log },
+      { kind: "delete", key: "absent", log },
+      { kind: "delete", key: "a", log },
+      set("c"),
+      set("other", "1", { log: "other log" }),
+    ];
+    const result = await store.commit(writes);
+    const revisions = result.committed ? result.changes.map(({ revision }) => revision) : [];
+    t.same(revisions, [8, 9, 10, undefined, undefined, 11, undefined, undefined]);
+    const { texts, ...rest } = await logged(store, log);
+    t.same(texts, ['a={\n"new"', "b\n=", "n=5", "a="]);
+    t.same(rest, { revisions: [8, 9, 10, 11], last: "11" });
+    const [{ expires = 0 } = {}] = (await store.range({ from: "log/", to: "log0", limit: 1 })).entries;
+    t.ok(Math.abs(expires - Date.now() - CHANGE_TTL_MS) < 60_000, "a change expires after a day");
+  },
+  "appends nothing if the log is absent or the commit fails": async (t, store) => {
+    await store.commit([set("a", "1", { log: "log" })]);
+    await store.commit([set("log", "0")]);
+    await store.commit([set("a", "2", { log: "log" }), set("a", "3", { condition: "absent" })]);
+    t.same(await logged(store, "log"), { texts: [], revisions: [], last: "0" });
+  },
+  [`drops the changes before the last ${MAX_CHANGES} of a log`]: async (t, store) => {
+    await store.commit([set("log", "0")]);
+    const many = Array.from({ length: MAX_CHANGES }, () => set("a", "1", { log: "log" }));
+    await store.commit(many);
+    await store.commit([set("a", "2", { log: "log" }), set("a", "3", { log: "log" })]);
+    t.equal(await store.count("log/", "log0"), MAX_CHANGES);
+    const { entries } = await store.range({ from: "log/", to: "log0", limit: 1 });
+    t.same(entries.map(revisionOf), [3]);
+  },
+  [`gives ${RACERS} changes that race one order, without gaps`]: async (t, store, openAgain) => {
+    await store.commit([set("log", "0")]);
+    const stores = [store, await openAgain(), await openAgain()];
+    const results = await Promise.all(
+      Array.from({ length: RACERS }, (_, racer) => stores[racer % 3]!.commit([set(`${racer}`, "1", { log: "log" })])),
+    );
+    const { texts, revisions } = await logged(store, "log");
+    t.same(
+      revisions,
+      Array.from({ length: RACERS }, (_, index) => index + 1),
+    );
+    for (const [racer, result] of results.entries()) {
+      const revision = result.committed ? (result.changes[0]?.revision ?? 0) : 0;
+      t.equal(texts[revision - 1], `${racer}=1`);
+    }
+  },
+  "counts the bytes of a range, and refuses a commit that would exceed the maximum": async (t, store) => {
+    const usage = (max = 20): StoredWrite => ({ kind: "usage", key: "usage", from: "a/", to: "a/~", max });
+    await store.commit([
+      set("a/1", "12345"),
+      set("a/x", "üb", { expires: PAST }),
+      set("b/1"),
+      set("a/~", "not counted"),
+    ]);
+    const used = async (...writes: StoredWrite[]) => {
+      const result = await store.commit([...writes, usage()]);
+      return result.committed ? Number(await value(store, "usage")) : `fails at ${result.failed}`;
+    };
+    // Two keys of 3 bytes, two values of 5 and 3, and what is written.
+    t.equal(await used(set("a/2")), 14 + 4);
+    t.equal(await used(set("a/2", "123")), 20);
+    t.equal(await used(set("a/2", "1234")), "fails at 1");
+    t.equal(await used(set("a/3"), { kind: "delete", key: "a/2" }), 18, "a commit counts as a whole");
+    t.equal(await used({ kind: "delete", key: "absent" }, { kind: "check", key: "a/1" }), 18);
+    t.equal(await used(add("a/3", 9)), 19, "an increment by its digits");
+    t.equal(await used(set("a/x", "12345")), "fails at 1");
+    t.equal(await used(set("a/x", "1")), 17, "an expired entry is replaced");
+    t.match(
+      await store.commit([{ kind: "delete", key: "a/1" }, usage(1)]),
+      { committed: true },
+      "it may always shrink",
+    );
+    t.equal(await value(store, "usage"), "9");
+    await store.commit([{ kind: "delete", key: "usage" }]);
+    t.equal(await used(set("a/1")), 13, "after its deletion everything is counted again");
+    await store.commit([{ kind: "delete", key: "a/1" }]);
+    const recounts = [add("a/3"), { ...usage(), recount: true } as StoredWrite];
+    const both = [store.commit([set("a/4"), usage()]), store.commit(recounts)];
+    for (const result of await Promise.all(both)) t.equal(result.committed, true);
+    t.equal(await value(store, "usage"), "13", "a recount finds what was deleted, beside other commits");
+  },
+  [`counts the bytes of ${RACERS} writes that race exactly, and never exceeds the maximum`]: async (
+    t,
+    store,
+    openAgain,
+  ) => {
+    const stores = [store, await openAgain(), await openAgain()];
+    const usage: StoredWrite = { kind: "usage", key: "usage", from: "a/", to: "a/~", max: 200 };
+    const results = await Promise.all(
+      Array.from({ length: RACERS }, (_, racer) =>
+        stores[racer % 3]!.commit([set(`a/${racer + 10}`, "123456"), usage]),
+      ),
+    );
+    t.equal(results.filter(({ committed }) => committed).length, 20);
+    t.equal(await value(store, "usage"), "200");
+    t.equal(await store.count("a/", "a/~"), 20);
   },
   "does not let a failed commit affect other commits": async (t, store) => {
     await store.commit([set("text", '"1"')]);

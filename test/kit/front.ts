@@ -8,6 +8,8 @@ const greeting = (message: string) => ({ message, msg: "" });
 
 const BEHAVIOURS: Readonly<Record<string, (call: Call) => Promise<string> | string>> = {
   who: ({ caller, namespace }) => `${caller?.account} of ${namespace}`,
+  scopes: ({ caller }) => `${caller?.scopes.join()}`,
+  "ask scopes": async (call) => (await call.client(HelloworldService, "front").call({ name: "scopes" })).message,
   refuse: () => {
     throw invalidArgument("name: must be another");
   },

@@ -72,6 +72,19 @@ t.test("it can be called as soon as it is served", async (t) => {
   t.match(front.errors(), /"err":\{"type":"Error","message":"\/secret\/place cannot be opened","stack":/);
 });
 
+t.test("it knows the scopes of its caller, also in a call that another service makes", async (t) => {
+  await served(t);
+  const password = "a long password";
+  await call(`${http}/v1/auth/Accounts/Create`, { name: "bob", password, scopes: ["night", "staff"] }, admin);
+  const { body } = await call(`${http}/auth/login`, { account: "bob", password });
+  const bob = { authorization: `Bearer ${(body as { accessToken: string }).accessToken}` };
+  t.same(await greet("scopes", bob), [200, "night,staff"]);
+  t.same(await greet("ask scopes", bob), [200, "night,staff"]);
+  t.same(await greet("scopes", {}), [200, "undefined"]);
+  await call(`${http}/v1/auth/Accounts/SetScopes`, { name: "bob", scopes: ["day"] }, admin);
+  t.same(await greet("scopes", bob), [200, "day"], "a change of scopes reaches the next call");
+});
+
 t.test("the headers that it names reach it, and its metadata reaches callers", async (t) => {
   await served(t);
   const sent = { ...admin, "x-tenant": "acme", "x-tenant-other": "no" };

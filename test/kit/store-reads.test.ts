@@ -3,6 +3,7 @@
  * memory of the process.
  */
 import t, { type Test } from "tap";
+import { ChangeFeeds } from "../../src/kit/change-feeds.js";
 import { CollectionStore } from "../../src/kit/collection-store.js";
 import { Code } from "../../src/kit/index.js";
 import { StoreReads } from "../../src/kit/store-reads.js";
@@ -41,6 +42,8 @@ async function open(t: Test, { count = 4, limit = 256 * 1024 ** 2 } = {}) {
     new CollectionStore<string>({
       open: async () => watched,
       reads: reads.of(callOf(account)),
+      feeds: new ChangeFeeds(reads),
+      signal: callOf(account).signal,
       ...{ service: "shop", namespace: "default", collection: "orders" },
       onFailure: (error) => t.fail(error.message),
     });

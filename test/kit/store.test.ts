@@ -5,20 +5,21 @@
 
 import t, { type Test } from "tap";
 import { Code } from "../../src/errors.js";
+import { ChangeFeeds } from "../../src/kit/change-feeds.js";
 import { CollectionStore } from "../../src/kit/collection-store.js";
+import { Quota } from "../../src/kit/quota.js";
 import type { Store, Write } from "../../src/kit/store.js";
 import { StoreReads } from "../../src/kit/store-reads.js";
 import { openServiceStore } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 import { overriding } from "../support/catalogue.js";
 import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
 
-const reads = new StoreReads().of({
-  caller: undefined,
-  namespace: "default",
-  clientAddress: "127.0.0.1",
-  signal: new AbortController().signal,
-});
+const allReads = new StoreReads();
+const { signal } = new AbortController();
+const reads = allReads.of({ caller: undefined, namespace: "default", clientAddress: "127.0.0.1", signal });
+const shared = { reads, feeds: new ChangeFeeds(allReads), signal };
 
 type Make = <T = unknown>(place?: { service?: string; namespace?: string; collection?: string }) => Store<T>;
 
@@ -29,7 +30,7 @@ async function opened(t: Test): Promise<Make> {
   return (place) =>
     new CollectionStore({
       open: async () => store,
-      reads,
+      ...shared,
       ...{ service: "shop", namespace: "default", collection: "orders", ...place },
       onFailure,
     });
@@ -179,7 +180,7 @@ t.test("the caller gets UNAVAILABLE for a store that cannot be used, without its
   const failures: string[] = [];
   const store = new CollectionStore({
     open: () => Promise.reject(new StoreError("store /secret/place is locked")),
-    reads,
+    ...shared,
     ...{ service: "shop", namespace: "default", collection: "orders" },
     onFailure: ({ message }) => failures.push(message),
   });
@@ -196,11 +197,76 @@ t.test("the error for a failed write says that its outcome is unknown, the error
   t.teardown(() => close());
   const store = new CollectionStore({
     open: async () => ({ ...real, close, get: broken, commit: broken }),
-    reads,
+    ...shared,
     ...{ service: "shop", namespace: "default", collection: "orders" },
     onFailure: () => undefined,
   });
   await t.rejects(store.get("key"), { code: Code.UNAVAILABLE, message: /^what the service keeps cannot be read/ });
   const unknown = /^it is not known whether the service has kept what this call changes; try again, with the same/;
   await t.rejects(store.set("key", 1), { code: Code.UNAVAILABLE, message: unknown });
+});
+
+t.test("a bigint is refused, and the error says how to store it", async (t) => {
+  const make = await opened(t);
+  const message = /^the value to store has a bigint.* store `String\(number\)`, and read `BigInt\(text\)`$/;
+  await t.rejects(make().set("key", { revision: 1n }), { name: "TypeError", message });
+  await t.rejects(make().commit([{ set: "key", value: [1n] }]), { name: "TypeError", message });
+});
+
+t.test("a quota", async (t) => {
+  const open = async (t: Test, max: number) => {
+    const store = await openServiceStore("sqlite:", t.testdir());
+    t.teardown(() => store.close());
+    const options = { open: async () => store, ...shared, quota: new Quota(max), onFailure: () => undefined };
+    const make = <T>(place: { namespace?: string; service?: string; collection?: string; quota?: undefined } = {}) =>
+      new CollectionStore<T>({ ...options, service: "shop", namespace: "default", collection: "orders", ...place });
+    return { store, make };
+  };
+  const full = {
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "the service shop may store 300 bytes in the namespace default (PORTICO_SERVICE_QUOTA)",
+  };
+
+  t.test(
+    "limits the bytes of a service in a namespace, in all its collections, and a deletion frees them",
+    async (t) => {
+      const { make } = await open(t, 300);
+      const text = "x".repeat(100);
+      const [orders, others] = [make<string>(), make<string>({ collection: "others" })];
+      await orders.set("1", text);
+      await others.set("1", text);
+      for (const write of [
+        () => orders.set("2", text),
+        () => orders.createIfAbsent("2", text),
+        () => others.update("1", () => text + text),
+        () => orders.commit([{ set: "2", value: text, collection: "others" }]),
+      ]) {
+        await t.rejects(async () => void (await write()), full);
+      }
+      await make({ namespace: "other" }).set("1", text);
+      await make({ service: "shop-2" }).set("1", text);
+      t.equal(await others.delete("1"), true);
+      t.same(await orders.commit([{ set: "2", value: text }]), { committed: true, values: [text] });
+      t.equal(await orders.createIfAbsent("2", text), false, "a condition that does not hold is no exceeded quota");
+    },
+  );
+
+  t.test("counts what was there before it was set, and not the changes for watches", async (t) => {
+    const { make } = await open(t, 300);
+    const unlimited = make<string>({ quota: undefined });
+    await unlimited.revision();
+    for (let index = 0; index < 10; index++) await unlimited.set("1", "x".repeat(100));
+    await make<string>().set("2", "x");
+    await t.rejects(make<string>().set("3", "x".repeat(200)), full);
+  });
+
+  t.test("finds the bytes of entries that have expired when it is reached", async (t) => {
+    const { make, store } = await open(t, 300);
+    const orders = make<string>();
+    await orders.set("1", "x".repeat(200), { ttlMs: 1 });
+    await until(async () => (await orders.get("1")) === undefined);
+    await store.sweep();
+    await orders.set("2", "x".repeat(200));
+    await t.rejects(orders.set("3", "x".repeat(200)), full);
+  });
 });

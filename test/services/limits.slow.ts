@@ -2,7 +2,6 @@
 import t from "tap";
 import { parts as eventParts } from "../../services/event/event.js";
 import { parts as listsParts } from "../../services/lists/lists.js";
-import { parts as notesParts } from "../../services/notes/notes.js";
 import { Code } from "../../src/errors.js";
 import { serveCatalogue } from "../support/catalogue.js";
 import { FULL } from "../support/full.js";
@@ -14,14 +13,6 @@ t.test("a full list refuses a push as a whole", async (t) => {
   t.equal((await call("Push", { list: "full", items: items.slice(0, 15) })).length, 9999);
   await t.rejects(call("Push", { list: "full", items: ["1", "2"] }), { code: Code.RESOURCE_EXHAUSTED });
   t.equal((await call("Push", { list: "full", items: ["1"] })).length, 10_000);
-});
-
-t.test("the last thousand changes of notes are stored", async (t) => {
-  const { call, stream } = serveCatalogue(t, "notes", notesParts);
-  const { id } = await call("Create", { title: "Groceries" });
-  for (let update = 0; update < 1000; update++) await call("Update", { id, text: `${update}` });
-  await t.rejects(stream("Events", { position: 0 }).next(), { code: Code.OUT_OF_RANGE });
-  t.equal((await stream("Events", { position: 1 }).next()).value.position, "2");
 });
 
 t.test("the last ten thousand events of a topic are stored", { skip: !FULL && "at full length only" }, async (t) => {

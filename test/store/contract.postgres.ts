@@ -3,7 +3,9 @@ import t from "tap";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { collectionContract } from "../contract/collection.js";
+import { scheduleContract } from "../contract/schedule.js";
 import { storeContract } from "../contract/store.js";
+import { watchContract } from "../contract/watch.js";
 import { noPostgres, startPostgres } from "../support/postgres.js";
 
 const OPENS = { "of the authority": openStore, "of services": openServiceStore };
@@ -24,5 +26,8 @@ for (const [whose, openUrl] of Object.entries(OPENS)) {
     };
     storeContract(t, engine);
     collectionContract(t, engine);
+    if (openUrl === openStore) return;
+    watchContract(t, engine);
+    scheduleContract(t, engine);
   });
 }

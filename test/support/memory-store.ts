@@ -3,8 +3,14 @@
  * the durable engines.
  */
 import { randomUUID } from "node:crypto";
-import { decideCommits } from "../../src/store/commit-writes.js";
-import { type KeyRange, type KeyValueStore, MAX_TOTAL_BYTES, type StoredEntry } from "../../src/store/store.js";
+import { decideCommits, keysOf } from "../../src/store/commit-writes.js";
+import {
+  bytesOf,
+  type KeyRange,
+  type KeyValueStore,
+  MAX_TOTAL_BYTES,
+  type StoredEntry,
+} from "../../src/store/store.js";
 
 interface MemoryStoreOptions {
   /** Whether several authorities may use it at the same time, like a database server. */
@@ -18,7 +24,7 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
   /** All keys, sorted. */
   const sorted: string[] = [];
   let isLess = isLessOfAscii;
-  const listeners = new Set<{ readonly collection: string; readonly listener: () => void }>();
+  const listeners = new Set<{ readonly topic: string; readonly listener: () => void }>();
   let owner: string | undefined;
   const isPresent = (entry: StoredEntry | undefined): entry is StoredEntry =>
     entry !== undefined && (entry.expires ?? Number.POSITIVE_INFINITY) > Date.now();
@@ -38,8 +44,8 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
     entries.set(key, entry);
   };
   const tell = (keys: Iterable<string>): void => {
-    const collections = new Set(Array.from(keys, (key) => key.slice(0, key.indexOf("/"))));
-    for (const { collection, listener } of listeners) if (collections.has(collection)) setImmediate(listener);
+    const topics = new Set(Array.from(keys, (key) => [key, key.slice(0, key.indexOf("/"))]).flat());
+    for (const { topic, listener } of listeners) if (topics.has(topic)) setImmediate(listener);
   };
   return {
     name: "in memory",
@@ -50,16 +56,22 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
     count: async (from, to) => between(from, to).length,
     keys: async (from, to) => between(from, to).map(({ key }) => key),
     async commit(writes) {
-      const current = new Map(writes.map(({ key }) => [key, entries.get(key)]));
-      const { outcomes, changed } = decideCommits([writes], current, Date.now());
+      const read = new Map(keysOf([writes]).map((key) => [key, entries.get(key)]));
+      for (const write of writes) {
+        if (write.kind !== "usage" || (read.get(write.key) !== undefined && !write.recount)) continue;
+        const stored = sorted.filter((key) => key >= write.from && key < write.to).map((key) => entries.get(key));
+        const value = `${stored.reduce((sum, entry) => sum + bytesOf(entry), 0)}`;
+        read.set(write.key, { key: write.key, value, version: "", expires: undefined });
+      }
+      const { outcomes, changed } = decideCommits([writes], read, Date.now());
       for (const [key, entry] of changed) set(key, entry);
       tell(changed.keys());
       const [outcome] = outcomes;
       if ("error" in outcome!) throw outcome.error;
       return outcome!.result;
     },
-    follow(collection, listener) {
-      const follower = { collection, listener };
+    follow(topic, listener) {
+      const follower = { topic, listener };
       listeners.add(follower);
       return () => listeners.delete(follower);
     },

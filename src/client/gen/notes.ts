@@ -19,14 +19,14 @@ export type DeleteResponse = Readonly<Record<string, never>>;
 
 export interface Event {
   readonly change: Change;
-  /** The note after the change, or as it is now where it was changed again since. Of a note that is deleted, only the `id`. */
+  /** The note after the change. Of a note that is deleted, only the `id`. */
   readonly note?: Note;
-  /** Grows with each change, such as `13`. */
+  /** Grows with each change of the account's notes, such as `1764338400013`, and not only by 1. */
   readonly position: Int64;
 }
 
 export interface EventsRequest {
-  /** Only changes after this position, such as `0`, which is before the first; absent means from now on. */
+  /** Only changes after this position, which List or the last event gave; absent means from now on. */
   readonly position?: Int64Input | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ListResponse {
   readonly notes: readonly Note[];
   /** What to pass as `before` for the rest; empty at the end. */
   readonly next: string;
-  /** What to pass to Events for the changes from here on, such as `12`. */
+  /** What to pass to Events for the changes from here on, such as `1764338400012`. */
   readonly position: Int64;
 }
 
@@ -104,8 +104,9 @@ export interface Notes {
   delete(request?: DeleteRequest, options?: CallOptions): Promise<DeleteResponse>;
   /**
    * Sends each change of a note as it happens, until the caller leaves. To show notes live, call List first and pass its
-   * `position`: then no change is missed. After a lost connection pass the `position` of the last event. The changes of the
-   * last day are kept, at most the last 1000; a position before them is refused with OUT_OF_RANGE, and then List again.
+   * `position`: then no change is missed. After a lost connection pass the `position` of the last event. Of a namespace, the
+   * changes of the last day are kept, at most the last 10,000; a position before them is refused with OUT_OF_RANGE, and then
+   * List again.
    */
   events(request?: EventsRequest, options?: CallOptions): AsyncGenerator<Event>;
 }
