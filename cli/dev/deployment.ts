@@ -8,10 +8,12 @@ import type { BuildOptions } from "esbuild";
 import packageJson from "../../package.json" with { type: "json" };
 import { copyPackages, nativePackages } from "./native-packages.js";
 
+export const DIST = "dist";
+
 /** What the bundler is told besides, to bundle packages. `write` adds the rest of the folder. */
 export function deployment(folder: string): { readonly options: BuildOptions; write(): void } {
   const native = new Map<string, string>();
-  const dist = join(folder, "dist");
+  const dist = join(folder, DIST);
   const write = (): void => {
     mkdirSync(dist, { recursive: true });
     rmSync(join(dist, "node_modules"), { recursive: true, force: true });
@@ -22,6 +24,7 @@ export function deployment(folder: string): { readonly options: BuildOptions; wr
     writeFileSync(join(dist, ".dockerignore"), "Dockerfile\n.dockerignore\n*.test.js\n*.test.js.map\n");
   };
   const options: BuildOptions = {
+    outdir: DIST,
     packages: "bundle",
     banner: { js: REQUIRE },
     loader: { ".node": "copy" },
