@@ -45,7 +45,7 @@ RUN mkdir /data && chown node:node /data
 USER node
 # In a container, loopback could not be reached from outside. PORTICO_AUTHORITY and PORTICO_ENROLMENT say where it joins, and
 # PORTICO_ADVERTISE where gateways reach it, such as <name>:8081.
-ENV PORTICO_DATA=/data PORTICO_GRPC=0.0.0.0:8081 PORTICO_ADMIN=0.0.0.0:8082
+ENV PORTICO_DATA=/data PORTICO_GRPC=0.0.0.0:8081
 # \`docker stop\` kills after 10 s, unless it is given another time.
 ENV PORTICO_DRAIN=9s
 VOLUME /data
