@@ -27,6 +27,8 @@ export function deployment(folder: string): { readonly options: BuildOptions; wr
     outdir: DIST,
     packages: "bundle",
     banner: { js: REQUIRE },
+    // CommonJS packages use these names, which a module does not have.
+    define: { __dirname: "import.meta.dirname", __filename: "import.meta.filename" },
     loader: { ".node": "copy" },
     plugins: [nativePackages(native)],
   };
