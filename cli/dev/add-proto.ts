@@ -28,7 +28,7 @@ export async function addProto(service: string, dir: string, { io, client }: Com
  * that imports it.
  * @throws {CommandError} for any other import that is missing.
  */
-export function complete(service: string, files: readonly Uint8Array[]): FileDescriptorProto[] {
+function complete(service: string, files: readonly Uint8Array[]): FileDescriptorProto[] {
   const byName = new Map(
     files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes)).map((file) => [file.name, file]),
   );

@@ -9,7 +9,7 @@ import type { Io } from "../terminal/io.js";
 import { paintFor } from "../terminal/text.js";
 import { Bundler } from "./bundle.js";
 import { compileContract } from "./contract.js";
-import { deployment } from "./deployment.js";
+import { DIST, deployment } from "./deployment.js";
 import { CodeGenerator } from "./generated-code.js";
 import { framed, type SourceProblem } from "./problem.js";
 import { findTools } from "./tools.js";
@@ -26,7 +26,10 @@ export async function build(folder: string, io: Io): Promise<void> {
   await new CodeGenerator(tools.tsProto).generate(compiled, root);
   const tests = readdirSync(root).filter((name) => name.endsWith(".test.ts"));
   const { options, write } = deployment(root);
-  const bundlers = [new Bundler(tools.esbuild, root, ["main.ts"], options), new Bundler(tools.esbuild, root, tests)];
+  const bundlers = [
+    new Bundler(tools.esbuild, root, ["main.ts"], options),
+    new Bundler(tools.esbuild, root, tests, { outdir: DIST }),
+  ];
   const problems: SourceProblem[] = [];
   for (const bundler of bundlers) {
     problems.push(...(await bundler.bundle()).problems);

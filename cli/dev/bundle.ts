@@ -1,11 +1,14 @@
 /**
- * Bundles `main.ts` of a service with its own files into `dist/main.js`, using esbuild. Packages
- * are not bundled, except by `portico build`.
+ * Bundles `main.ts` of a service with its own files, using esbuild. `portico dev` leaves packages
+ * out and writes to `.portico/`, so that `dist/` has only what `portico build` has made.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { BuildContext, BuildFailure, BuildOptions, Message } from "esbuild";
 import type { SourceProblem } from "./problem.js";
+
+/** The folder in the service's folder for what `portico dev` runs. Git ignores it. */
+export const DEV_FOLDER = ".portico";
 
 /** The result of bundling. */
 export interface Bundled {
@@ -37,7 +40,7 @@ export class Bundler {
     this.#context = esbuild.context({
       absWorkingDir: folder,
       entryPoints: [...entries],
-      outdir: "dist",
+      outdir: DEV_FOLDER,
       bundle: true,
       packages: "external",
       format: "esm",

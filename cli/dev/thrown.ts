@@ -7,10 +7,19 @@ import { fileURLToPath } from "node:url";
 import { packageFolder } from "../terminal/package-folder.js";
 import type { SourceProblem } from "./problem.js";
 
-/** A log line about a call whose handler threw anything but a StatusError. */
+/**
+ * A log line about a call whose handler threw anything but a StatusError (src/rpc/running-call.ts).
+ */
 interface Thrown {
   readonly endpoint: string;
-  readonly err: { readonly type?: string; readonly message?: string; readonly stack: string };
+  readonly err: unknown;
+}
+
+/** An error in a log line. */
+interface Logged {
+  readonly type?: string;
+  readonly message?: string;
+  readonly stack?: string;
 }
 
 /** Maximum number of lines of a stack that are shown. */
@@ -24,14 +33,13 @@ const OTHERS = /[( ]node:|\/node_modules\/|\(<anonymous>\)/;
 const PORTICO = join(packageFolder(), "src/");
 
 export function isThrown(entry: Record<string, unknown>): entry is Record<string, unknown> & Thrown {
-  const { level, endpoint, err } = entry;
-  return (
-    level === "error" && typeof endpoint === "string" && typeof (err as Thrown["err"] | undefined)?.stack === "string"
-  );
+  return entry.msg === "an endpoint failed unexpectedly" && "err" in entry;
 }
 
 /** @param root the folder from which files are named. */
-export function thrown({ type, message, stack }: Thrown["err"], root: string): SourceProblem[] {
+export function thrown(err: unknown, root: string): SourceProblem[] {
+  const { type, message, stack } = { ...(err as Logged | null) };
+  if (stack === undefined) return [{ message: `It threw ${JSON.stringify(err)}, which has no stack: throw an Error` }];
   const frames = stack
     .split("\n")
     .filter((line) => /^\s+at /.test(line) && !OTHERS.test(line) && !line.includes(PORTICO));

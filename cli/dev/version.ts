@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { DEV_FOLDER } from "./bundle.js";
 
 /** Maximum time that a version has to finish its calls, in milliseconds. Then it is killed. */
 const STOP_MS = 12_000;
@@ -16,14 +17,14 @@ const STOP_MS = 12_000;
 const PROGRAM = `
   process.once("disconnect", () => process.exit());
   process.once("message", () => {
-    process.argv[1] = process.cwd() + "/dist/main.js";
-    import("./dist/main.js");
+    process.argv[1] = process.cwd() + "/${DEV_FOLDER}/main.js";
+    import("./${DEV_FOLDER}/main.js");
   });
   import("portico/service");
 `;
 
 export interface VersionOptions {
-  /** The folder of the service, with `dist/main.js` in it. */
+  /** The folder of the service, with the bundle in it. */
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   /** Called with each line that the version prints. */
@@ -52,7 +53,7 @@ export class Version {
     for (const stream of [child.stdout!, child.stderr!]) createInterface({ input: stream }).on("line", onLine);
   }
 
-  /** Runs the build result, `dist/main.js` in the folder. */
+  /** Runs the bundle in the folder. */
   run(): void {
     this.#child.send("run", () => {}); // If the process has ended, `ended` reports it.
   }

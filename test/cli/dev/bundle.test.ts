@@ -15,7 +15,7 @@ const save = (text: string) => writeFileSync(join(folder, "a.ts"), text);
 
 t.test("is written, and lists its files", async (t) => {
   t.match(await bundler.bundle(), { problems: [], hash: /./ });
-  t.ok(existsSync(join(folder, "dist/main.js")));
+  t.ok(existsSync(join(folder, ".portico/main.js")));
   t.ok(bundler.includes(join(folder, "a.ts")));
   t.notOk(bundler.includes(join(folder, "b.ts")));
 });

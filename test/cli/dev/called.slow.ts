@@ -2,6 +2,7 @@
 // `portico dev`, and in a built folder. test/cli/roles/built-in-clients.slow.ts has the services of
 // `portico server`, test/kit/serve.slow.ts a service that runs alone.
 import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
 import { call } from "../../support/process.js";
@@ -24,5 +25,6 @@ t.test("under portico dev", async (t) => {
   edit(source, GREETING, `return ${client.trim()}.call({ name: name + " by call" });`);
   await dev.prints(/greeter reloaded in/);
   t.match(await call(`${dev.http}/greeter?name=Ada`), { status: 200, body: { message: "Hello Ada by call" } });
+  t.notOk(existsSync(join(project, "dist")), "portico dev makes nothing that could be taken for a build");
   t.match(dev.output(), /greeter started in .*\/greeter\n/, "the service that it calls is none of its own");
 });

@@ -70,6 +70,14 @@ t.test("a handler that throws is shown with its place, and the caller gets none 
   t.match(shown, /at fail \(greeter\.ts:5:9\)\n +at .*call \(greeter\.ts:\d+:\d+\)\n$/, "the service's own frames");
 });
 
+t.test("what a handler throws need not be an error", async (t) => {
+  edit(join(project, "greeter.ts"), 'throw new TypeError("no such colour")', 'throw "blue"');
+  await dev.prints(/greeter reloaded in/);
+  await call(`${dev.http}/greeter?name=throw`);
+  await dev.prints(/✗ greeter:Greeter\.Call threw\. .*\n {4}It threw "blue", which has no stack: throw an Error\n/);
+  t.pass("it is shown");
+});
+
 t.test("a page of another origin is shown once, with what lets it call", async (t) => {
   const headers = { origin: "http://127.0.0.1:3000" };
   for (let i = 0; i < 2; i++) t.equal((await call(`${dev.http}/greeter?name=Ada`, undefined, headers)).status, 403);
