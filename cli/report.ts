@@ -1,6 +1,6 @@
 /** What a failed command line prints: the error, and a suggestion. */
 import { type Command, CommanderError } from "commander";
-import { ConfigError } from "../src/config/config.js";
+import { ConfigError } from "../src/config/setting.js";
 import { nearest } from "../src/contract/nearest.js";
 import { CommandError, EXIT, type Exit } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";

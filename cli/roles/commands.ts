@@ -6,8 +6,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type Command, Option } from "commander";
-import { ConfigError, type Flags, flagName, SETTINGS } from "../../src/config/config.js";
+import { type Flags, flagName, SETTINGS } from "../../src/config/config.js";
 import type { RoleName } from "../../src/config/setting.js";
+import { ConfigError } from "../../src/config/setting.js";
 import type { Values } from "../../src/config/setting-values.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";

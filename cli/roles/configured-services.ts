@@ -14,8 +14,9 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { checkNames } from "../../services/registry/external.js";
-import { type Config, ConfigError, loadConfig, readServices } from "../../src/config/config.js";
+import { type Config, loadConfig, readServices } from "../../src/config/config.js";
 import { type ExternalService, parseExternalService } from "../../src/config/configured-services.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { makeFolder } from "../../src/folder.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";

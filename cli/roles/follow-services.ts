@@ -1,6 +1,7 @@
 /** Applies changes of the services that the configuration file names, while the process runs. */
 import type { Registry } from "../../services/registry/registry.js";
-import { ConfigError, readServices } from "../../src/config/config.js";
+import { readServices } from "../../src/config/config.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { onFileChange } from "../../src/file-changes.js";
 import type { Logger } from "../../src/log.js";
 import type { ProcessPart } from "../../src/process/process.js";

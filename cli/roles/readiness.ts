@@ -6,7 +6,8 @@ import type { Catalog } from "../../gateway/catalog/catalog.js";
 import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { certificateFaults } from "../../src/config/certificates.js";
-import { type Config, ConfigError, SETTINGS } from "../../src/config/config.js";
+import { type Config, SETTINGS } from "../../src/config/config.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { Code, StatusError } from "../../src/errors.js";
 
 /** A part of a process that follows authorities. */

@@ -2,7 +2,8 @@
 
 import { passwordShown } from "../../services/auth/bootstrap.js";
 import { RefusedError } from "../../services/auth/log/changelog/refusals.js";
-import { type Config, ConfigError, type Flags, loadConfig, SETTINGS } from "../../src/config/config.js";
+import { type Config, type Flags, loadConfig, SETTINGS } from "../../src/config/config.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { StoreError } from "../../src/store/store.js";
 
 import { CommandError, EXIT } from "../terminal/exit.js";

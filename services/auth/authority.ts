@@ -10,7 +10,7 @@
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../src/access/decide/restrictions.js";
-import { ConfigError } from "../../src/config/config.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import type { Service } from "../../src/rpc/service.js";
 import { collectionOf } from "../../src/store/collection.js";

@@ -6,8 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import { formatServiceTarget } from "../../src/address/srv.js";
-import { ConfigError } from "../../src/config/config.js";
 import type { ExternalService, ExternalTarget } from "../../src/config/configured-services.js";
+import { ConfigError } from "../../src/config/setting.js";
 import { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import { checkServiceName } from "./check-instance.js";
 import { type ExternalOptions, type FollowedTarget, followTarget } from "./external-target.js";

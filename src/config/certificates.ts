@@ -7,7 +7,8 @@ import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import { onFileChange } from "../file-changes.js";
 import type { Logger } from "../log.js";
-import { type Config, ConfigError, SETTINGS } from "./config.js";
+import { type Config, SETTINGS } from "./config.js";
+import { ConfigError } from "./setting.js";
 
 const DAY_MS = 86_400_000;
 /**

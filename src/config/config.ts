@@ -4,12 +4,13 @@
  * that names the setting and says what is accepted.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseAddress, parseGrpcTargets } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
 import { type ExternalService, parseExternalServices } from "./configured-services.js";
+import { usualFolder } from "./data-folder.js";
 import {
+  ConfigError,
   EXTERNAL,
   GRPC_PORT,
   HTTP_PORT,
@@ -35,11 +36,6 @@ import {
   serviceNames,
   storeUrl,
 } from "./setting-values.js";
-
-/** A setting that cannot be used. The message has its name, its origin, and what is accepted. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
 
 /** All settings. For `maxBody` the flag is `--max-body`, and the name in the file is `maxBody`. */
 export const SETTINGS = {
@@ -312,17 +308,6 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
  */
 export function readServices(path: string): ExternalService[] {
   return externalServices(readFile(path, true).services, dirname(path));
-}
-
-/** The data folder that no setting names. A container without users has no home folder for it. */
-function usualFolder(env: NodeJS.ProcessEnv): string {
-  let home = env.HOME ?? "";
-  try {
-    if (!env.XDG_DATA_HOME) home ||= homedir();
-  } catch {
-    throw new ConfigError("There is no home folder for the data: set PORTICO_DATA");
-  }
-  return resolve(env.XDG_DATA_HOME || join(home, ".local", "share"), "portico");
 }
 
 function read(

@@ -21,6 +21,11 @@ export const EXTERNAL: readonly RoleName[] = ["server", "gateway", "authority"];
 /** Roles that follow the authority of another process. */
 export const JOINING: readonly RoleName[] = ["gateway", "service"];
 
+/** A setting that cannot be used. The message has its name, its origin, and what is accepted. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
 export interface Setting<T> {
   readonly variable: string;
   /** As a person would write it; undefined if the default is computed or there is none. */

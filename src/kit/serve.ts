@@ -6,7 +6,8 @@
 
 import { readFileSync } from "node:fs";
 import { formatGrpcTarget } from "../address/address.js";
-import { ConfigError, loadConfig, SETTINGS } from "../config/config.js";
+import { loadConfig, SETTINGS } from "../config/config.js";
+import { ConfigError } from "../config/setting.js";
 import { isMetadataNames, METADATA_NAMES } from "../contract/metadata-names.js";
 import { BINDING_PREFIX, NAME } from "../contract/names.js";
 import { createLog } from "../log.js";

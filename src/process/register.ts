@@ -3,7 +3,7 @@
  * changes.
  */
 import type { Authorities, AuthorityLink } from "../access/follow/authorities.js";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/setting.js";
 import { type Registration, type RegistrationOptions, register, registrationClosed } from "../rpc/registration.js";
 
 /** The instance, and the authorities. */

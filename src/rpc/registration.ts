@@ -5,7 +5,7 @@
  */
 import type { Logger } from "pino";
 import type { Metadata } from "../call/metadata.js";
-import { ConfigError } from "../config/config.js";
+import { ConfigError } from "../config/setting.js";
 import { Code, StatusError } from "../errors.js";
 import { follow } from "../follow.js";
 import { type Instance, type RegisterResponse, RegistryService } from "../gen/portico/registry/v1/registry.js";

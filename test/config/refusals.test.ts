@@ -1,8 +1,9 @@
 // A wrong setting stops the start with one line that names the setting and what is accepted.
 import { join } from "node:path";
 import t from "tap";
-import { ConfigError, loadConfig } from "../../src/config/config.js";
+import { loadConfig } from "../../src/config/config.js";
 import { noServiceOptions } from "../../src/config/service-options.js";
+import { ConfigError } from "../../src/config/setting.js";
 
 const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],
