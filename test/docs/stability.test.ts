@@ -25,6 +25,7 @@ const SERVICE_EXPORTS = [
   "part",
   "permissionDenied",
   "resourceExhausted",
+  "schedule",
   "serve",
   "setEntry",
   "testCall",
