@@ -16,7 +16,12 @@ function processesIn(folder: string): string[] {
   });
 }
 
+/** In milliseconds. A type checker ends only after its check, and on a busy machine that waits. */
+const MAX_WAIT = 180_000;
+
 const linux = process.platform === "linux" ? {} : { skip: "reads /proc" };
+
+t.setTimeout(2 * MAX_WAIT);
 
 for (const [signal, exit, checksTypes] of [
   ["SIGINT", 0, false],
@@ -33,7 +38,7 @@ for (const [signal, exit, checksTypes] of [
     dev.child.kill(signal);
     const [code] = await ended;
     t.equal(code, exit);
-    await until(() => processesIn(project).length === 0);
+    await until(() => processesIn(project).length === 0, { within: MAX_WAIT });
   });
 }
 
