@@ -41,6 +41,12 @@ async function answerOf(
   }
 }
 
+/** A position counts the changes of all accounts (docs/decisions/0087-changes-of-a-collection.md). */
+function withoutPosition([status, response]: [number, Message]): [number, unknown] {
+  const isObject = typeof response === "object" && response !== null;
+  return [status, isObject ? { ...response, position: undefined } : response];
+}
+
 const exampleFor = ({ method }: Endpoint): object => (exampleOf(method.input, "input") ?? {}) as object;
 const isRead = ({ method }: Endpoint): boolean => method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;
 
@@ -69,7 +75,8 @@ for (const { service, parts } of services) {
       for (const endpoint of reads) {
         const request = exampleFor(endpoint);
         const expected = await answerOf(empty, endpoint, request, as);
-        t.same(await answerOf(ada, endpoint, request, as), expected, endpoint.method.name);
+        const got = await answerOf(ada, endpoint, request, as);
+        t.same(withoutPosition(got), withoutPosition(expected), endpoint.method.name);
       }
       const readAll = () => Promise.all(reads.map((endpoint) => answerOf(ada, endpoint, exampleFor(endpoint))));
       const before = await readAll();
@@ -81,8 +88,14 @@ for (const { service, parts } of services) {
   }
 }
 
-/** Endpoints whose example is refused after the other examples have run. */
-const REFUSED = new Map([["wallet:Wallet.Delete", "The wallet ada has a balance of 1000: debit it first"]]);
+/** Endpoints whose example is refused. No example can have a position that a list has given. */
+const REFUSED = new Map([
+  ["wallet:Wallet.Delete", "The wallet ada has a balance of 1000: debit it first"],
+  [
+    "notes:Notes.Events",
+    "position: the changes after it are not kept any more: call List again, and pass the position that it gives",
+  ],
+]);
 
 for (const { service, parts } of services) {
   t.test(`${service}: the examples of the documentation are accepted`, async (t) => {
