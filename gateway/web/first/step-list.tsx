@@ -27,7 +27,7 @@ export function StepList({ steps }: { readonly steps: Steps }) {
           </span>
           <h3>
             {title}
-            <span class="hidden">{steps[id] ? ", done" : ", to do"}</span>
+            <span class="hidden">{steps[id] ? "(done)" : "(to do)"}</span>
           </h3>
           <p>{how}</p>
           <div class="step-command">
