@@ -41,6 +41,7 @@ export function LiveCall({ live, onCalled }: LiveCallProps) {
         <p class="live-command">
           <code>
             <span class="code-word">curl</span> '{location.origin}
+            <wbr />
             {PATH}
           </code>
           <input
@@ -53,7 +54,8 @@ export function LiveCall({ live, onCalled }: LiveCallProps) {
             value={name}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />
-          <code>'{header}</code>
+          <code>'</code>
+          {header && <code class="live-header">{header}</code>}
         </p>
         <p class="actions">
           <Button type="submit" kind="primary" busy={busy}>
