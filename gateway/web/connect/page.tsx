@@ -21,7 +21,7 @@ export default function ConnectPage() {
     <div class="page connect">
       <header class="stack">
         <h1>Connect</h1>
-        <p class="lead">Paste this into a terminal, a program or an agent. The address is the one you are at.</p>
+        <p class="lead">What to paste into a terminal, a program or an agent, with this address in it.</p>
       </header>
       {error && <ErrorNotice error={error} onRetry={reload} />}
       {!error && value === undefined && <Progress label="Loading the services" />}

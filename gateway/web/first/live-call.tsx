@@ -17,18 +17,19 @@ interface Outcome {
   readonly text: string;
 }
 
+const PATH = "/helloworld/call?name=";
+
 export function LiveCall({ live, onCalled }: LiveCallProps) {
   const [name, setName] = useState("Ada");
   const [outcome, setOutcome] = useState<Outcome>();
   const [busy, setBusy] = useState(false);
   if (live === undefined) return <NoLiveCall />;
   const withToken = live === "withToken";
-  const path = `${withToken ? "/v1" : ""}/helloworld/call?name=`;
   const send = async (event: Event) => {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    const sent = await sendCall(path + encoded(name), withToken);
+    const sent = await sendCall(PATH + encoded(name), withToken);
     setOutcome(sent);
     setBusy(false);
     if (sent.status === 200) onCalled();
@@ -40,7 +41,8 @@ export function LiveCall({ live, onCalled }: LiveCallProps) {
         <p class="live-command">
           <code>
             <span class="code-word">curl</span> '{location.origin}
-            {path}
+            <wbr />
+            {PATH}
           </code>
           <input
             type="text"
@@ -52,13 +54,14 @@ export function LiveCall({ live, onCalled }: LiveCallProps) {
             value={name}
             onInput={({ currentTarget }) => setName(currentTarget.value)}
           />
-          <code>'{header}</code>
+          <code>'</code>
+          {header && <code class="live-header">{header}</code>}
         </p>
         <p class="actions">
           <Button type="submit" kind="primary" busy={busy}>
             Send
           </Button>
-          <CopyButton text={`curl '${location.origin}${path}${encoded(name)}'${header}`} what="the command" />
+          <CopyButton text={`curl '${location.origin}${PATH}${encoded(name)}'${header}`} what="the command" />
         </p>
       </div>
       <div class="live-response" role="status" aria-label="Response">

@@ -97,7 +97,7 @@ function Welcome({ installation: { steps, live }, session, onCalled }: WelcomePr
         )}
       </section>
       <p class="first-end">
-        <a class="button" href={CATALOGUE}>
+        <a class={isDone(steps) ? "button primary" : "button"} href={CATALOGUE}>
           Open the catalogue
         </a>
         {!isDone(steps) && (

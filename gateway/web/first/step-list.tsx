@@ -8,7 +8,8 @@ interface Step {
   readonly id: keyof Steps;
   readonly title: string;
   readonly how: ComponentChildren;
-  readonly command: string;
+  /** What does it in a terminal, unless it is on the page already. */
+  readonly command?: string;
 }
 
 export function StepList({ steps }: { readonly steps: Steps }) {
@@ -27,14 +28,15 @@ export function StepList({ steps }: { readonly steps: Steps }) {
           </span>
           <h3>
             {title}
-            <span class="hidden">{steps[id] ? ", done" : ", to do"}</span>
+            <span class="hidden">{steps[id] ? "(done)" : "(to do)"}</span>
           </h3>
           <p>{how}</p>
-          <div class="step-command">
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling by keyboard needs the focus. */}
-            <pre tabIndex={0}>{command}</pre>
-            <CopyButton text={command} what={`the commands for: ${title}`} />
-          </div>
+          {command !== undefined && !steps[id] && (
+            <div class="step-command">
+              <pre>{command}</pre>
+              <CopyButton text={command} what={`the commands for: ${title}`} />
+            </div>
+          )}
         </li>
       ))}
     </ol>
@@ -44,13 +46,12 @@ export function StepList({ steps }: { readonly steps: Steps }) {
 const DEFAULT_ORIGIN = "http://127.0.0.1:8080";
 
 function stepsAt(origin: string): readonly Step[] {
-  const login = `portico login${origin === DEFAULT_ORIGIN ? "" : ` --url ${origin}`}`;
+  const login = `portico login${origin === DEFAULT_ORIGIN ? "" : ` \\\n  --url ${origin}`}`;
   return [
     {
       id: "called",
       title: "Call it",
-      how: "Press Send above, or paste this into a terminal.",
-      command: `curl '${origin}/helloworld/call?name=Ada'`,
+      how: "Press Send above, or paste the command into a terminal.",
     },
     {
       id: "added",
@@ -60,7 +61,7 @@ function stepsAt(origin: string): readonly Step[] {
           Name the address of a gRPC server with reflection, here or in <a href="/console/services">Services</a>.
         </>
       ),
-      command: `${login}\nportico services add greeter 127.0.0.1:9000`,
+      command: `${login}\nportico services add greeter \\\n  127.0.0.1:9000`,
     },
     {
       id: "closed",
@@ -71,7 +72,9 @@ function stepsAt(origin: string): readonly Step[] {
         </>
       ),
       command: [
-        "portico auth create rule --access=granted --scope='*' --resource='*:*:*' onlyloggedin",
+        "portico auth create rule \\",
+        "  --access=granted --scope='*' \\",
+        "  --resource='*:*:*' onlyloggedin",
         "portico auth delete rule default",
       ].join("\n"),
     },
@@ -83,7 +86,9 @@ function stepsAt(origin: string): readonly Step[] {
           Let a program call one service for 30 days; <a href="/connect">Connect</a> makes the key and the code.
         </>
       ),
-      command: "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
+      command: ["portico auth create key ci \\", "  --lifetime=30d \\", "  --resource='service:helloworld:*'"].join(
+        "\n",
+      ),
     },
   ];
 }
