@@ -113,12 +113,13 @@ const requestsOf = new WeakMap<Page, Set<Request>>();
 /**
  * Waits until the page has been drawn and all its requests have ended. Playwright's "networkidle"
  * is reached once after a page has loaded. It does not cover later requests.
+ * @param held how many requests the test itself keeps from ending
  */
-export async function untilSettled(page: Page): Promise<void> {
+export async function untilSettled(page: Page, held = 0): Promise<void> {
   const open = requestsOf.get(page)!;
   await untilDrawn(page);
-  while (open.size > 0) {
-    await until(() => open.size === 0);
+  while (open.size > held) {
+    await until(() => open.size <= held);
     await untilDrawn(page);
   }
 }

@@ -15,7 +15,8 @@ t.test("the journey of a newcomer", { timeout: 120_000 }, async (t) => {
   };
 
   await t.test("open explore", async (t) => {
-    await page.getByRole("link", { name: "helloworld", exact: true }).first().click();
+    await page.getByRole("banner").getByRole("link", { name: "Explore" }).click();
+    await page.getByRole("main").getByRole("link", { name: "helloworld", exact: true }).first().click();
     await page.getByRole("heading", { level: 1, name: "helloworld" }).waitFor();
     t.equal(await page.title(), "helloworld · Portico");
   });

@@ -120,7 +120,16 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     setting.shop.close();
     const problem = { name: "The authority at 10.0.0.7:8081", text: "does not respond. Start it" };
     await page.route("**/console/attention.json", (route) => route.fulfill({ json: { problems: [problem] } }));
+    const rejected = [
+      { service: "orders", id: "i-1", error: "two files define Order", time: new Date().toISOString() },
+    ];
+    await page.route("**/v1/registry/Services/List", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), rejected } });
+    });
     await go("Overview");
+    const orders = page.getByRole("listitem").filter({ hasText: "the instance i-1 was rejected" });
+    await orders.filter({ hasText: "two files define Order" }).getByRole("link", { name: "orders" }).waitFor();
     await page
       .getByRole("listitem")
       .filter({ hasText: `${problem.name} ${problem.text}` })
