@@ -1,4 +1,6 @@
 // Other viewers show the documents without an error, and list no two operations under one name.
+// Scalar still logs a warning: it expects `type` in every schema, which JSON Schema does not. With a
+// list of types beside each anyOf, openapi-python-client leaves out endpoints.
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,11 +24,14 @@ interface Viewer {
   readonly body: string;
   /** Selects the names of the operations, for a viewer that lists them at once. */
   readonly names?: string;
+  /** The document that it shows in CI. In a full run each viewer shows all. */
+  readonly sample: "kinds" | "library";
 }
 
 const VIEWERS: readonly Viewer[] = [
   {
     name: "Scalar",
+    sample: "kinds",
     requirement: "@scalar/api-reference@1.46.4",
     script: "dist/browser/standalone.js",
     body: `<div id="app"></div><script src="/viewer.js"></script><script>
@@ -34,6 +39,7 @@ const VIEWERS: readonly Viewer[] = [
   },
   {
     name: "Swagger UI",
+    sample: "library",
     requirement: "swagger-ui-dist@5.35.0",
     script: "swagger-ui-bundle.js",
     style: "swagger-ui.css",
@@ -43,14 +49,16 @@ const VIEWERS: readonly Viewer[] = [
   },
   {
     name: "Redoc",
+    sample: "kinds",
     requirement: "redoc@2.5.4",
     script: "bundles/redoc.standalone.js",
     body: `<div id="app"></div><script src="/viewer.js"></script><script>
       Redoc.init("/document.json", {}, document.getElementById("app"))</script>`,
-    names: "li[data-item-id*='operation/'] > label > span[title]",
+    names: "li[data-item-id*='operation/'] > label > span:last-of-type",
   },
   {
     name: "Elements",
+    sample: "library",
     requirement: "@stoplight/elements@9.0.25",
     script: "web-components.min.js",
     style: "styles.min.css",
@@ -59,10 +67,15 @@ const VIEWERS: readonly Viewer[] = [
 ];
 
 /**
- * A document that a viewer cannot show because of a fault of its own: Redoc fails at a message that
- * has fields with the names of members of Object.prototype.
+ * Redoc 2.5.4 cannot show a message that has fields with the names of members of Object.prototype:
+ * it takes `constructor` and `hasOwnProperty` for functions of its own, and fails when it calls them.
  */
-const FAULTS: ReadonlySet<string> = new Set(["Redoc kinds"]);
+function withoutPrototype(document: string): string {
+  const { paths, components, ...rest } = JSON.parse(document);
+  const kept = (all: object) => Object.fromEntries(Object.entries(all).filter(([name]) => !/Prototype/.test(name)));
+  const schemas = kept(components.schemas);
+  return JSON.stringify({ ...rest, paths: kept(paths), components: { ...components, schemas } });
+}
 
 const deployment = await deploy(t.testdir({ data: {} }), { services: [createKinds(), createLibrary()] });
 t.teardown(() => deployment.close());
@@ -72,7 +85,7 @@ for (const name of ["kinds", "library"]) {
   documents.set(name, String(body));
 }
 const published = readdirSync("spec").filter((name) => name !== "index.json");
-for (const file of FULL ? published : ["helloworld.json"]) {
+for (const file of published) {
   documents.set(file.replace(".json", ""), readFileSync(join("spec", file), "utf8"));
 }
 const browser = await launch(t);
@@ -126,9 +139,10 @@ async function show(t: Test, viewer: Viewer, document: string): Promise<{ errors
 
 for (const viewer of VIEWERS) {
   for (const [name, document] of documents) {
-    if (FAULTS.has(`${viewer.name} ${name}`)) continue;
+    if (!FULL && name !== viewer.sample) continue;
     t.test(`${viewer.name} shows ${name}`, async (t) => {
-      const { errors, names } = await show(t, viewer, document);
+      const shown = viewer.name === "Redoc" && name === "kinds" ? withoutPrototype(document) : document;
+      const { errors, names } = await show(t, viewer, shown);
       t.same(errors, []);
       t.same(
         names.filter((one, index) => names.indexOf(one) !== index),
