@@ -1,9 +1,9 @@
 /**
  * The four steps of a new installation: call it, add a service, refuse callers without a token,
  * give out a key. Which of them are done is read from what the installation has, with the
- * visitor's own rights. A visitor without an account learns only what its calls would show anyway. A stranger to
- * an installation in use sees the catalogue: the first page is for administrators, for everyone
- * where helloworld may be called without a token, and for a browser that has begun.
+ * visitor's own rights. A visitor without an account learns only what its calls would show anyway.
+ * A stranger to an installation in use sees the catalogue: the first page is for administrators,
+ * for everyone where helloworld may be called without a token, and for a browser that has begun.
  */
 import { list } from "../console/authority.js";
 import { listRegistered } from "../session/api.js";
