@@ -46,7 +46,7 @@ const LOOKS = (["light", "dark"] as const).flatMap((colorScheme) =>
   [360, 768, 1280, 1920].map((width) => ({ colorScheme, width })),
 );
 
-/** Each theme and width; a sample has the narrowest page in light colours, and a wide one in dark. */
+/** Each theme and width; a sample has a narrow page in light colours, and a wide one in dark. */
 async function checkLooks(t: Test, page: Page, name: string): Promise<void> {
   for (const { colorScheme, width } of sampleOf(LOOKS, 6)) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
