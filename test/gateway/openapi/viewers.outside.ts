@@ -1,6 +1,6 @@
 // Other viewers show the documents without an error, and list no two operations under one name.
-// Scalar still logs a warning: it expects `type` in every schema, which JSON Schema does not. With a
-// list of types beside each anyOf, openapi-python-client leaves out endpoints.
+// Scalar still logs a warning: it expects `type` in every schema, which JSON Schema does not. With
+// a list of types beside each anyOf, openapi-python-client leaves out endpoints.
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -68,7 +68,7 @@ const VIEWERS: readonly Viewer[] = [
 
 /**
  * Redoc 2.5.4 cannot show a message that has fields with the names of members of Object.prototype:
- * it takes `constructor` and `hasOwnProperty` for functions of its own, and fails when it calls them.
+ * it takes `constructor` and `hasOwnProperty` for its own functions, and fails when it calls them.
  */
 function withoutPrototype(document: string): string {
   const { paths, components, ...rest } = JSON.parse(document);
