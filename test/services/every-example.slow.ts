@@ -41,7 +41,10 @@ async function answerOf(
   }
 }
 
-/** A position counts the changes of all accounts (docs/decisions/0087-changes-of-a-collection.md). */
+/**
+ * A position counts the changes of all accounts, as docs/decisions/0087-changes-of-a-collection.md
+ * says.
+ */
 function withoutPosition([status, response]: [number, Message]): [number, unknown] {
   const isObject = typeof response === "object" && response !== null;
   return [status, isObject ? { ...response, position: undefined } : response];
