@@ -72,10 +72,13 @@ export function problemsOf({ config, guard, health, authorities }: ProblemSource
     ...certificateProblems(config),
     ...(authorities?.all ?? [])
       .filter(({ name, channel: { state } }) => state === "broken" || (state !== "ready" && guard.errors.has(name)))
-      .map(({ name }) => ({
-        name: `The authority at ${name}`,
-        text: `${guard.errors.has(name) ? describeError(guard.errors.get(name)) : "cannot be reached"}. ${MEND}`,
-      })),
+      .map(({ name, channel: { state } }) => {
+        const error = guard.errors.get(name);
+        // What an authority responded before its connection broke is no reason any more.
+        const isOld = state === "broken" && error instanceof StatusError && error.code !== Code.UNAVAILABLE;
+        const text = error === undefined || isOld ? "cannot be reached" : describeError(error);
+        return { name: `The authority at ${name}`, text: `${text}. ${MEND}` };
+      }),
     ...health.errors.map((text) => ({ name: "The authority", text: `reports: ${text}` })),
   ];
 }

@@ -23,15 +23,15 @@ t.test("a gateway names the authority that was killed, until it runs again", asy
   t.teardown(() => gateway.stop());
   const http = gateway.address("HTTP");
   const admin = await administrator(http, data);
-  const problems = async () => ((await call(http + PATH, undefined, admin)).body as { problems: unknown[] }).problems;
+  const problems = async () =>
+    ((await call(http + PATH, undefined, admin)).body as { problems: { name: string; text: string }[] }).problems;
   await until(async () => (await problems()).length === 0);
   await first.stop("SIGKILL");
-  await until(async () => (await problems()).length === 1);
-  const [problem] = await problems();
-  t.match(problem, {
-    name: `The authority at ${killed}`,
-    text: /^(cannot be reached|does not respond|failed).*PORTICO_AUTHORITY$/,
-  });
+  // The authority of another installation refuses the gateway's token, so that may be named first.
+  await until(async () => /^(cannot be reached|does not respond|failed)/.test((await problems())[0]?.text ?? ""));
+  const [problem, ...others] = await problems();
+  t.match(problem, { name: `The authority at ${killed}`, text: /PORTICO_AUTHORITY$/ });
+  t.same(others, []);
   const again = await start(["authority"], second);
   t.teardown(() => again.stop());
   await until(async () => (await problems()).length === 0);
