@@ -38,7 +38,7 @@ function importsOf(text: string): string {
 
 const OPTIONS = ["CallOptions", "EndpointTable", "Messages"];
 const VALUES =
-  "AnyMessage Bytes BytesInput Duration FieldMask Float FloatInput HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Timestamp TimestampInput".split(
+  "AnyMessage Bytes BytesInput Duration FieldMask Float FloatInput HttpBody HttpBodyInput Int64 Int64Input Int64Table JsonObject JsonValue Timestamp TimestampInput".split(
     " ",
   );
 

@@ -21,7 +21,7 @@ export const RESERVED_TYPES: readonly string[] = [
   ..."AnyMessage Bytes BytesInput CallOptions CallScope Duration EndpointEntry EndpointTable ErrorCircumstances ErrorObject".split(
     " ",
   ),
-  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input JsonObject JsonValue Messages NodeCrypto NodeHttp NodeRequest NodeResponse NodeSocket NodeSocketOptions NodeWebSocket".split(
+  ..."FieldMask Float FloatInput Given Handshake HttpBody HttpBodyInput Int64 Int64Input Int64Table JsonObject JsonValue Messages NodeCrypto NodeHttp NodeRequest NodeResponse NodeSocket NodeSocketOptions NodeWebSocket".split(
     " ",
   ),
   ..."Portico PorticoClient PorticoError PorticoOptions Reader Socket Timestamp TimestampInput TokenFunction TokenSource WebSocketClass WebSocketLike".split(
@@ -63,7 +63,8 @@ export function writeModule(
     ...contract.messages.flatMap((message) => writer.message(message)),
     ...contract.enums.map((one) => writer.enumeration(one)),
     writer.service(interfaceName),
-    `export const ${tableName}: EndpointTable = ${tableOf(contract)};\n`,
+    ...writer.integers(),
+    `export const ${tableName}: EndpointTable = ${writer.endpoints()};\n`,
   ];
   return { text: parts.join("\n"), interfaceName, tableName };
 }
@@ -90,12 +91,17 @@ class TypeWriter {
   readonly #names: ReadonlyMap<string, string>;
   /** For each message that is in requests and responses: the name of its type in requests. */
   readonly #inputNames: ReadonlyMap<string, string>;
+  readonly #integers: Integers;
+  /** The constant with the table of the 64-bit integers. */
+  readonly #integersName: string;
 
   constructor(contract: ServiceContract, scope: Scope, shared: ReadonlySet<string>) {
     this.#contract = contract;
     this.#names = typeNames(contract, scope, shared);
     const both = contract.messages.filter(({ sent, received }) => sent !== undefined && received !== undefined);
     this.#inputNames = new Map(both.map(({ name }) => [name, scope.add(`${this.#names.get(name)}Input`)]));
+    this.#integers = integersOf(contract);
+    this.#integersName = `${camel(contract.name)}Int64`;
   }
 
   message({ name, comment, deprecated, sent, received }: MessageContract): string[] {
@@ -125,6 +131,42 @@ class TypeWriter {
       return `${doc(group.comment, false, "  ")}  readonly ${name}: {\n${methods}  };\n`;
     });
     return `${doc(this.#contract.comment, false)}export interface ${name} {\n${groups.join("")}}\n`;
+  }
+
+  /** Where the 64-bit integers of responses are. Nothing for a service that has none. */
+  integers(): string[] {
+    if (this.#integers.size === 0) return [];
+    const rows = Array.from(this.#integers, ([name, fields]) => {
+      const pairs = fields.map(({ name, type: { many, value } }) => {
+        const type = this.#int64Type(value);
+        return `[${quoted(name)}, ${quoted(many === "map" ? `{${type}}` : `${type}`)}]`;
+      });
+      return `  ${this.#names.get(name)}: [${pairs.join(", ")}],\n`;
+    });
+    return [`const ${this.#integersName}: Int64Table = {\n${rows.join("")}};\n`];
+  }
+
+  /** The name of a type in the table of the 64-bit integers, or undefined if it has none. */
+  #int64Type(type: ValueType): string | undefined {
+    if (isInt64(type)) return "Int64";
+    return type.kind === "message" && this.#integers.has(type.name) ? this.#names.get(type.name) : undefined;
+  }
+
+  endpoints(): string {
+    const groups = membersOf(this.#contract).map(({ name, endpoints }) => {
+      const indent = name === undefined ? "  " : "    ";
+      const rows = endpoints.map(([member, endpoint]) => `${indent}${member}: ${this.#entry(endpoint)},\n`).join("");
+      return name === undefined ? rows : `  ${name}: {\n${rows}  },\n`;
+    });
+    return `{\n${groups.join("")}}`;
+  }
+
+  #entry({ path, shape, idempotent, takesBytes, returnsBytes, response }: EndpointContract): string {
+    const flags = Object.entries({ idempotent, takesBytes, answersBytes: returnsBytes }).filter(([, is]) => is);
+    const members = [`path: ${quoted(path)}`, `shape: ${quoted(shape)}`, ...flags.map(([name]) => `${name}: true`)];
+    const type = this.#int64Type(response);
+    const int64 = type === undefined ? [] : [`int64: [${quoted(type)}, ${this.#integersName}]`];
+    return `{ ${[...members, ...int64].join(", ")} }`;
   }
 
   #method(name: string, endpoint: EndpointContract, indent: string): string {
@@ -212,19 +254,24 @@ function endpointsOf({ endpoints }: GroupContract, scope: Scope): [string, Endpo
   return endpoints.map((endpoint) => [scope.add(camel(endpoint.name)), endpoint]);
 }
 
-function tableOf(contract: ServiceContract): string {
-  const groups = membersOf(contract).map(({ name, endpoints }) => {
-    const indent = name === undefined ? "  " : "    ";
-    const rows = endpoints.map(([member, endpoint]) => `${indent}${member}: ${entryOf(endpoint)},\n`).join("");
-    return name === undefined ? rows : `  ${name}: {\n${rows}  },\n`;
-  });
-  return `{\n${groups.join("")}}`;
+/** The fields of responses that lead to 64-bit integers, by the messages that have some. */
+type Integers = ReadonlyMap<string, readonly FieldContract[]>;
+
+function integersOf({ messages }: ServiceContract): Integers {
+  const names = new Set<string>();
+  const leads = ({ type: { value } }: FieldContract) =>
+    isInt64(value) || (value.kind === "message" && names.has(value.name));
+  // Messages may contain each other, so this repeats until it finds no more.
+  for (let before = -1; before < names.size; ) {
+    before = names.size;
+    for (const { name, received } of messages) if (received?.some(leads)) names.add(name);
+  }
+  const found = messages.filter(({ name }) => names.has(name));
+  return new Map(found.map(({ name, received = [] }) => [name, received.filter(leads)]));
 }
 
-function entryOf({ path, shape, idempotent, takesBytes, returnsBytes }: EndpointContract): string {
-  const flags = Object.entries({ idempotent, takesBytes, answersBytes: returnsBytes }).filter(([, is]) => is);
-  const members = [`path: ${quoted(path)}`, `shape: ${quoted(shape)}`, ...flags.map(([name]) => `${name}: true`)];
-  return `{ ${members.join(", ")} }`;
+function isInt64(type: ValueType): boolean {
+  return type.kind === "int" && type.bits === 64;
 }
 
 function propertyName(name: string): string {

@@ -9,7 +9,7 @@ import { LIMITS, messagesOf, piecesOf } from "./lines.js";
 import type { CallOptions, EndpointEntry, EndpointTable, Messages, PorticoOptions } from "./options.js";
 import { CallScope } from "./scope.js";
 import { TokenSource } from "./token.js";
-import { type HttpBodyInput, toJson } from "./values.js";
+import { type HttpBodyInput, toJson, withBigints } from "./values.js";
 import { Socket } from "./websocket.js";
 
 const DEFAULT_URL = "http://127.0.0.1:8080";
@@ -69,7 +69,9 @@ export class PorticoClient {
       return await this.#retry(scope, endpoint, options, async () => {
         const response = await this.#post(scope, endpoint, request);
         if (!endpoint.answersBytes && hasNoContent(response)) return {};
-        return await this.#read(scope, () => (endpoint.answersBytes ? readBytes(response) : response.json()));
+        return await this.#read(scope, () =>
+          endpoint.answersBytes ? readBytes(response) : readJson(response, endpoint),
+        );
       });
     } finally {
       scope.end();
@@ -87,7 +89,7 @@ export class PorticoClient {
       const response = await this.#retry(scope, endpoint, options, () =>
         scope.within(this.#post(scope, endpoint, request), LIMITS.maxSilenceMs),
       );
-      if (!endpoint.answersBytes) return yield* messagesOf(scope, response);
+      if (!endpoint.answersBytes) return yield* converted(messagesOf(scope, response), endpoint);
       const contentType = response.headers.get("content-type") ?? "";
       for await (const data of piecesOf(scope, response)) yield { contentType, data };
     } finally {
@@ -119,7 +121,7 @@ export class PorticoClient {
       // failure to open is safe to retry.
       socket = await this.#retry(scope, { ...endpoint, idempotent: true }, options, () => this.#open(scope, endpoint));
       socket.sendAll(requests).catch((error) => scope.fail(error));
-      yield* socket.messages();
+      yield* converted(socket.messages(), endpoint);
     } finally {
       socket?.close();
       scope.end();
@@ -243,6 +245,16 @@ function isJson({ headers }: Response): boolean {
 /** Whether the response is an empty message, because an option of the service sets its status. */
 function hasNoContent({ status }: Response): boolean {
   return status === 204 || status === 205;
+}
+
+async function readJson(response: Response, { int64 }: EndpointEntry): Promise<unknown> {
+  const message: unknown = await response.json();
+  return int64 === undefined ? message : withBigints(message, int64);
+}
+
+async function* converted(messages: AsyncGenerator<unknown>, { int64 }: EndpointEntry): AsyncGenerator<unknown> {
+  if (int64 === undefined) return yield* messages;
+  for await (const message of messages) yield withBigints(message, int64);
 }
 
 async function readBytes(response: Response): Promise<{ contentType: string; data: Uint8Array }> {

@@ -26,6 +26,7 @@ export type {
   HttpBodyInput,
   Int64,
   Int64Input,
+  Int64Table,
   JsonObject,
   JsonValue,
   Timestamp,

@@ -1,4 +1,5 @@
 /** The options of a client and of a call, and how an endpoint is called. */
+import type { Int64Table } from "./values.js";
 
 /**
  * How a client reaches Portico. In Node, a value that is not given is read from the environment.
@@ -59,6 +60,8 @@ export interface EndpointEntry {
   /** Whether requests are raw bytes instead of JSON. `answersBytes`: whether responses are. */
   readonly takesBytes?: true;
   readonly answersBytes?: true;
+  /** The type of the responses in a table, if they have 64-bit integers. */
+  readonly int64?: readonly [type: string, table: Int64Table];
 }
 export interface EndpointTable {
   readonly [name: string]: EndpointEntry | EndpointTable;

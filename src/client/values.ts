@@ -2,11 +2,8 @@
  * The values of messages in canonical proto3 JSON. Requests accept more forms than responses have.
  */
 
-/**
- * A 64-bit integer in a response: its digits, because a number would round it beyond 53 bits.
- * `BigInt(text)` converts it for calculations.
- */
-export type Int64 = string;
+/** A 64-bit integer in a response. A number would round it beyond 53 bits. */
+export type Int64 = bigint;
 export type Int64Input = bigint | number | string;
 /** A float or double in a response. `Number(value)` converts it for calculations. */
 export type Float = number | "NaN" | "Infinity" | "-Infinity";
@@ -59,6 +56,36 @@ export function toJson(request: unknown): string {
     if (typeof value === "bigint" || (typeof value === "number" && !Number.isFinite(value))) return String(value);
     return value;
   });
+}
+
+/**
+ * Where 64-bit integers are: for each message that has some, the fields that lead to them. The type
+ * of a field is `Int64`, or the name of a message. For a map it is the type of the values in
+ * braces: `{Int64}`.
+ */
+export interface Int64Table {
+  readonly [message: string]: readonly (readonly [field: string, type: string])[];
+}
+
+/**
+ * Replaces the digits of each 64-bit integer in a parsed value with a bigint, in place.
+ * @throws {Error} when there is no integer, or one that JSON.parse has rounded
+ */
+export function withBigints(value: unknown, [type, table]: readonly [type: string, table: Int64Table]): unknown {
+  if (value === null || value === undefined) return value;
+  if (Array.isArray(value)) return value.map((one) => withBigints(one, [type, table]));
+  if (type === "Int64") {
+    if (typeof value === "string" || Number.isSafeInteger(value)) return BigInt(value as string | number);
+    throw new RangeError(`${JSON.stringify(value)} is not a 64-bit integer in quotes`);
+  }
+  const fields = type.startsWith("{")
+    ? Object.keys(value).map((key) => [key, type.slice(1, -1)] as const)
+    : (table[type] ?? []);
+  const parts = value as Record<string, unknown>;
+  for (const [field, type] of fields) {
+    if (Object.hasOwn(parts, field)) parts[field] = withBigints(parts[field], [type, table]);
+  }
+  return value;
 }
 
 function toBase64(bytes: Uint8Array): string {

@@ -45,8 +45,19 @@ async function typeErrors(files: readonly string[], options: object): Promise<st
 const BROWSER = { lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [], module: "preserve" };
 const NODE = { lib: ["es2022"], types: ["node"], module: "nodenext" };
 
+/** A program that compiles only if 64-bit integers are bigint in responses. */
+const INTEGERS = `import { Portico } from "./kinds.js";
+const { kinds } = new Portico();
+const { int64 } = await kinds.maps({ int64: { "-1": 1n, "1": "1", "2": 2 } });
+export const values: bigint[] = Object.values(int64);
+export const one: bigint = await kinds.wrapped(1n);
+// @ts-expect-error: it is no string.
+export const text: string = one;
+`;
+
 t.test("they compile under the strictest rules, for Node and for browsers", async (t) => {
-  const files = SERVICES.map((service) => `${service}.ts`);
+  writeFileSync(join(folder, "integers.ts"), INTEGERS);
+  const files = [...SERVICES.map((service) => `${service}.ts`), "integers.ts"];
   t.equal(await typeErrors(files, BROWSER), "");
   t.equal(await typeErrors(files, NODE), "");
 });
@@ -106,12 +117,12 @@ t.test("a value of every type arrives as it was sent", async (t) => {
     nested,
   };
   const response = await client.call({ ...sent, string: '\u2028 "*/', color: "COLOR_BLUE" });
-  t.match(response, { double: "NaN", float: 1.5, int64: `${big}`, uint64: "18446744073709551615", bytes: "AP+A" });
+  t.match(response, { double: "NaN", float: 1.5, int64: big, uint64: 2n ** 64n - 1n, bytes: "AP+A" });
   t.match(response, {
     bool: true,
     string: '\u2028 "*/',
     color: "COLOR_BLUE",
-    nested: { int64: "-1", color: "COLOR_RED" },
+    nested: { int64: -1n, color: "COLOR_RED" },
   });
   const time = new Date("2026-01-31T12:00:00.125Z");
   const known = await client.wellKnown({
@@ -123,11 +134,48 @@ t.test("a value of every type arrives as it was sent", async (t) => {
   });
   t.match(known, { timestamp: time.toISOString(), duration: "1.500s", mask: "a,b", struct: { a: [null] }, string: "" });
   t.match(await client.maps({ int64: { "-5": 5n }, bool: { true: false } }), {
-    int64: { "-5": "5" },
+    int64: { "-5": 5n },
     bool: { true: false },
   });
   t.same(await client.choice({ number: 0, yes: true }), { number: 0, yes: true });
-  t.equal(await client.wrapped(big), `${big}`);
+  t.equal(await client.wrapped(big), big);
+});
+
+t.test("64-bit integers are bigint wherever they are in a message, and the same message can be sent", async (t) => {
+  const [kinds, awkward] = [await clientOf("kinds"), await clientOf("awkward")];
+  const [low, high] = [-(2n ** 63n), 2n ** 64n - 1n];
+  const types = { int64: low, uint64: high, sint64: low, fixed64: high, sfixed64: low };
+  const message = { ...types, lastColor: "COLOR_NONE" };
+  const mapped = (value: (one: bigint) => unknown) =>
+    Object.fromEntries(Object.entries(types).map(([name, one]) => [name, value(one)]));
+  const holds = (response: object, sent: object) => t.strictSame({ ...response, ...sent }, response);
+  holds(await kinds.call(types), types);
+  holds(await kinds.optional(types), types);
+  const [lists, maps] = [mapped((one) => [0n, one]), mapped((one) => ({ [`${one}`]: one, "1": 0n }))];
+  holds(await kinds.lists(lists), lists);
+  holds(await kinds.lists({ message: [types] }), { message: [message] });
+  holds(await kinds.maps(maps), maps);
+  holds(await kinds.maps({ message: { a: types } }), { message: { a: message } });
+  t.strictSame(await kinds.choice({ message: types }), { message });
+  holds(await kinds.wellKnown({ int64: low, uint64: 0n }), { int64: low, uint64: 0n });
+  for (const response of await collect<object>(kinds.watch(types))) holds(response, types);
+  const conversation = await collect<object>(kinds.converse([types, { nested: types }]));
+  t.equal(conversation.length, 2);
+  holds(conversation[0] ?? {}, types);
+  t.match(conversation[1], { nested: { int64: low } });
+
+  const leaf = { children: [], byName: {}, size: high, sizes: { "-1": low } };
+  const tree = { ...leaf, children: [leaf, { ...leaf, byName: { a: leaf } }] };
+  t.strictSame(await awkward.typing(tree), tree);
+  t.strictSame(await collect(awkward.contextlib([tree, leaf])), [tree, leaf]);
+  const opaque = {
+    dataclasses: { "@type": "type.googleapis.com/awkward.Tree", ...JSON.parse('{"size":"1","children":[]}') },
+    dict: { size: "1" },
+    go: 5n,
+    wrappedList: [low, 0n],
+  };
+  const { dataclasses, dict, go, wrappedList } = await awkward.recv([opaque]);
+  t.strictSame([dataclasses.size, dict, go, wrappedList], ["1", { size: "1" }, 5n, [low, 0n]], "JSON stays JSON");
 });
 
 t.test("names that have a meaning in a language or in a client", async (t) => {
@@ -144,7 +192,7 @@ t.test("names that have a meaning in a language or in a client", async (t) => {
   t.match(
     await client.import({ Id: 2n ** 63n - 1n, bytes: new Uint8Array([0]), wrappedDouble: Number.NaN, null: null }),
     {
-      ...{ Id: "9223372036854775807", bytes: "AA==", wrappedDouble: "NaN", null: null },
+      ...{ Id: 2n ** 63n - 1n, bytes: "AA==", wrappedDouble: "NaN", null: null },
     },
   );
   t.match(await collect(client.send([sent, sent])), [sent, sent]);
@@ -155,7 +203,7 @@ t.test("names that have a meaning in a language or in a client", async (t) => {
   t.same(await client.close(), {});
   t.same(await client.class({ class: "x" }), { class: "x" });
   t.same(await collect(client.bind()), [{}]);
-  t.equal(await client.int(-(2n ** 63n)), "-9223372036854775808");
+  t.equal(await client.int(-(2n ** 63n)), -(2n ** 63n));
   t.same(await client.value([null]), [null]);
   t.same(await client.default.default({ class: "y" }), { class: "y" });
   t.same(await collect(client.default.awkward([{ class: "z" }])), [{ class: "z" }]);
