@@ -34,7 +34,7 @@ export function MadeKey({ service, session, onKey }: MadeKeyProps) {
   if (session === undefined) {
     return (
       <div class="stack">
-        <p class="hint">Who is signed in can make a key for this service here.</p>
+        <p class="hint">A key for this service alone can be made here.</p>
         <p class="actions">
           <Button onClick={askToSignIn}>Sign in to make a key</Button>
         </p>

@@ -68,7 +68,8 @@ function stepsAt(origin: string): readonly Step[] {
       title: "Close the door",
       how: (
         <>
-          Let in only callers with a token: create one of the <a href="/console/rules">rules</a>, and delete another.
+          Let in only callers with a token: create a <a href="/console/rules">rule</a> for them, and delete the rule{" "}
+          <code>default</code>.
         </>
       ),
       command: [
