@@ -167,7 +167,9 @@ t.test("Connect", async (t) => {
     await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Connect" }).click();
     await page.getByRole("heading", { level: 1, name: "Connect" }).waitFor();
     await page.goto("/console");
+    await untilSettled(page);
     await page.keyboard.press("Control+k");
+    await page.getByRole("option").first().waitFor();
     await page.keyboard.type("connect");
     await page.getByRole("option", { name: /^Connect.*Page$/ }).waitFor();
     await page.keyboard.press("Enter");
