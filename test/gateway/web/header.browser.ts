@@ -203,7 +203,7 @@ async function isFast(t: Test, page: Page): Promise<void> {
   await page.getByRole("option").first().waitFor();
   for (const text of ["p", "idempotncy", "plmaor7", "service-99 order"]) {
     const times: number[] = [];
-    for (let round = 0; round < 5; round++) times.push(await page.evaluate<number>(`(${KEY_MS})("${text}")`));
+    for (let round = 0; round < 15; round++) times.push(await page.evaluate<number>(`(${KEY_MS})("${text}")`));
     // The fastest, because other processes share the processor.
     const ms = Math.min(...times);
     t.ok(ms <= MAX_MS, `${text}: ${ms.toFixed(1)} ms`);
