@@ -120,7 +120,7 @@ class NodeWebSocket implements WebSocketLike {
     this.#request
       .on("upgrade", (response, socket, first) => {
         if (response.headers["sec-websocket-accept"] === expected) this.#open(socket, first);
-        else this.#fail(new Error("the response is not that of a WebSocket"));
+        else this.#fail(new Error("the server responded, but did not open a WebSocket"));
       })
       .on("response", ({ statusCode }) => this.#fail(new Error(`it did not open (HTTP ${statusCode})`)))
       .on("error", (error) => this.#fail(error))
