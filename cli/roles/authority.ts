@@ -183,5 +183,6 @@ const REFUSE_ALL: Guard = {
     throw new StatusError(Code.UNAUTHENTICATED, `Unauthorized call made to ${endpoint.name}`);
   },
   allows: () => false,
+  count: () => undefined,
   follow: () => ({ mayPass: () => true, end: () => {} }),
 };

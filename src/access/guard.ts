@@ -33,6 +33,7 @@ import {
   serviceScope,
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
+import type { CountedCall, LimitedCall } from "../call/limited-call.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
@@ -306,6 +307,10 @@ export class OpenGuard implements SigningGuard {
   allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean {
     const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
     return this.#authorize(endpoint, namespace, undefined, counted) === "granted";
+  }
+
+  count(_admission: Admission, _call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
+    return undefined;
   }
 
   follow(admission: Admission, listener: StreamListener): FollowedStream {

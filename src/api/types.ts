@@ -5,6 +5,66 @@
  * a request every field may be left out.
  */
 
+export interface ListLimitsResponse {
+  readonly limits: readonly ListedLimit[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
+}
+
+export interface ListedLimit {
+  readonly limit: Limit;
+  /** Calls that it has refused, or as a shadow would have refused, as far as the authority that answers was told. */
+  readonly refused: string;
+  /** From when on they are counted: the start of the authority, or when the limit was created or set. */
+  readonly since: Timestamp;
+}
+
+/** A limit has a rate, a quota, a number of calls at once, or several of them. */
+export interface Limit {
+  /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `ci`. */
+  readonly id: string;
+  /** Whose calls count, as in rules: `<public>` for everyone, `*` for any logged-in caller, or a scope. Empty means `<public>`. */
+  readonly scope: string;
+  /** Which calls count, as in rules: `type:name:endpoint`. Empty means `*:*:*`. */
+  readonly resource: string;
+  readonly per: Per;
+  /** Calls in a second, minute, hour or day, such as `100/s`, `5/m`, `1/h`, `10/d`; empty for none. */
+  readonly rate: string;
+  /** With a rate: how many calls may come at once after a silence, 1 to 2147483647. 0 means the calls of one second, at least 1. */
+  readonly burst: string;
+  /** Calls in a day or a month by the calendar of UTC, such as `1000000/month`; empty for none. */
+  readonly quota: string;
+  /** How many calls may be open at once, 1 to 1000000; 0 for any number. */
+  readonly concurrent: number;
+  /** Whether the limit only counts whom it would refuse, and refuses nothing. */
+  readonly shadow: boolean;
+}
+
+/** What shares one limit. */
+export type Per = "PER_UNSPECIFIED" | "ACCOUNT" | "KEY" | "ADDRESS" | "NAMESPACE" | "EVERYONE";
+
+/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
+type Timestamp = string;
+
+type Empty = Readonly<Record<string, never>>;
+
+export interface ShowLimitsResponse {
+  readonly limits: readonly LimitUse[];
+}
+
+/** What is left of one limit for one caller. */
+export interface LimitUse {
+  readonly limit: Limit;
+  /** Who shares it, such as `bob`, `ptk_4fGh81` or `192.0.2.7`; empty for everyone. */
+  readonly subject: string;
+  /** Calls that may come now by the rate. Absent without a rate, and where another authority counts it. */
+  readonly rateLeft?: string;
+  /** Calls that are left in the day or month. Absent without a quota. */
+  readonly quotaLeft?: string;
+  /** Calls that may be opened now. Absent without such a number, and where another authority counts it. */
+  readonly concurrentLeft?: string;
+}
+
 export interface ListKeysResponse {
   readonly keys: readonly Key[];
   /** Gives the next page; empty when there is none. */
@@ -24,16 +84,11 @@ export interface Key {
   readonly resources: readonly string[];
 }
 
-/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
-type Timestamp = string;
-
 export interface CreateKeyResponse {
   /** The key itself, `ptk_…`. Keep it: it cannot be shown again. */
   readonly secret: string;
   readonly key: Key;
 }
-
-type Empty = Readonly<Record<string, never>>;
 
 export interface ListRulesResponse {
   readonly rules: readonly Rule[];
@@ -75,6 +130,8 @@ export interface ExplainResponse {
   readonly chain: readonly Link[];
   /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
   readonly disabled: readonly Rule[];
+  /** The limits of calls that apply, and what is left of them. */
+  readonly limits: readonly LimitUse[];
 }
 
 /** One check of a call. */
@@ -266,7 +323,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -285,7 +342,8 @@ export type Reason =
   | "RULE"
   | "DECLARATION"
   | "SERVICE"
-  | "OVERLOAD";
+  | "OVERLOAD"
+  | "CALL_LIMIT";
 
 export interface FindRefusalsResponse {
   /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
@@ -589,6 +647,46 @@ export interface DescribeResponse {
   readonly proto: string;
 }
 
+export interface ListLimitsRequest {
+  /** Most limits in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
+export interface CreateLimitRequest {
+  readonly limit?: Partial<Limit>;
+}
+
+export interface SetLimitRequest {
+  /** The limit as it then is. Its ID names the limit that is replaced. */
+  readonly limit?: Partial<Limit>;
+  /**
+   * The limit as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the limit is replaced, whatever it is.
+   */
+  readonly expected?: Partial<Limit>;
+}
+
+export interface DeleteLimitRequest {
+  /** The limit, such as `ci`. */
+  readonly id?: string;
+}
+
+export interface ShowLimitsRequest {
+  /**
+   * The account whose limits are shown, such as `bob`; empty means the caller's own, or, for an administrator with a key or an
+   * address, none.
+   */
+  readonly account?: string;
+  /** The prefix of an API key of the account, such as `ptk_4fGh81`; empty for none. */
+  readonly key?: string;
+  /** The address of a client, such as `192.0.2.7`; empty for none. */
+  readonly address?: string;
+  /** Only limits that can count calls of this resource, such as `service:helloworld:*`; empty for all. */
+  readonly resource?: string;
+}
+
 export interface ListKeysRequest {
   /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
   readonly pageSize?: number | string;
@@ -843,6 +941,22 @@ export interface DescribeRequest {
 
 /** Every endpoint by its path: below `/` without a token, below `/v1/` with one. */
 export interface Endpoints {
+  /** Lists the limits by ID, in pages. */
+  "auth/Limits/List": { readonly request: ListLimitsRequest; readonly response: ListLimitsResponse };
+  /** Creates a limit. When this answers, no gateway admits a call beyond it. */
+  "auth/Limits/Create": { readonly request: CreateLimitRequest; readonly response: Limit };
+  /**
+   * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
+   * the new limit.
+   */
+  "auth/Limits/Set": { readonly request: SetLimitRequest; readonly response: Limit };
+  /** Deletes a limit. No gateway refuses by it any more when this answers. */
+  "auth/Limits/Delete": { readonly request: DeleteLimitRequest; readonly response: Empty };
+  /**
+   * Shows which limits apply to a caller and what is left of them. Everyone sees those of the own account; an administrator,
+   * those of every caller of the namespace.
+   */
+  "auth/Limits/Show": { readonly request: ShowLimitsRequest; readonly response: ShowLimitsResponse };
   /** Lists the keys by account, oldest first, in pages. */
   "auth/Keys/List": { readonly request: ListKeysRequest; readonly response: ListKeysResponse };
   /**

@@ -10,6 +10,7 @@ import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Caller } from "./caller.js";
+import type { CountedCall, LimitedCall } from "./limited-call.js";
 import type { Metadata } from "./metadata.js";
 
 /** What a call states about its caller. */
@@ -98,6 +99,14 @@ export interface Guard {
   allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean;
 
   /**
+   * Counts an admitted call against the limits of calls that match it. To be called once for each
+   * call, after its last `admit`, and before its body is received where that is long.
+   * @returns undefined if no limit matches
+   * @throws {LimitedError} (or rejects with one) if a limit is used up
+   */
+  count(admission: Admission, call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined;
+
+  /**
    * Re-authorizes an open stream at every change. The caller must call `end` of the result when the
    * stream has ended.
    */
@@ -177,7 +186,8 @@ export interface RefusalCause {
     | "LIMIT"
     | "NO_RULE"
     | "RULE"
-    | "DECLARATION";
+    | "DECLARATION"
+    | "CALL_LIMIT";
   readonly namespace: string;
   /** Empty without a token that is or was valid. */
   readonly account: string;

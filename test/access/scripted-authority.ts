@@ -240,6 +240,7 @@ const NOT_ASKED: Guard = {
     throw new Error("nobody but SYSTEM calls a scripted authority");
   },
   allows: () => false,
+  count: () => undefined,
   follow: () => ({ mayPass: () => true, end: () => {} }),
 };
 

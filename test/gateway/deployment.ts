@@ -139,6 +139,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
     admitAtOnce: (credentials, endpoint) => (guard as OpenGuard).admitAtOnce(credentials, endpoint),
     allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
+    count: (admission, call) => (guard as OpenGuard).count(admission, call),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
     assertionOf: (admission) => (guard as OpenGuard).assertionOf(admission),
     onChange: (listener) => (guard as OpenGuard).onChange(listener),

@@ -36,6 +36,8 @@ export class TableGuard implements Guard {
     return this.#decide(credentials, endpoint);
   }
 
+  count(): undefined {}
+
   allows(): boolean {
     return true;
   }

@@ -34,7 +34,7 @@ function openAuthority() {
     return { last: authority.last };
   };
   const parts = [part(RefusalsService, { list: never, find: never, report })];
-  const guard = { admit: never, allows: never, follow: never };
+  const guard = { admit: never, allows: never, count: never, follow: never };
   const limits = { maxBody: 2 ** 22, callTime: 1_000, maxCallTime: 1_000 };
   const services = [{ name: "auth", descriptors: descriptorsOf(), parts }];
   return { authority, channel: new InProcessChannel(new Dispatcher({ services, guard, limits, log })) };

@@ -42,7 +42,7 @@ function setUp(t: Test) {
     descriptors: descriptorsOf(),
     parts: [part(UsageService, { list: never, report })],
   };
-  const guard = { admit: never, allows: never, follow: never };
+  const guard = { admit: never, allows: never, count: never, follow: never };
   const limits = { maxBody: 2 ** 22, callTime: 1_000, maxCallTime: 1_000 };
   const log = createLog("fatal");
   const channel = new InProcessChannel(new Dispatcher({ services: [service], guard, limits, log }));

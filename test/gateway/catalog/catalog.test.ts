@@ -83,6 +83,7 @@ function scene(t: Test, options: { graceMs?: number; refuse?: string } = {}): Sc
   const nobody: Guard = {
     admit: () => never(),
     allows: () => false,
+    count: () => undefined,
     follow: () => ({ mayPass: () => true, end: () => {} }),
   };
   const dispatcher = new Dispatcher({ services: [registry], guard: nobody, limits: config, log });

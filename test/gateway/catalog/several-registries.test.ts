@@ -20,7 +20,7 @@ const config = loadConfig({}, {});
 const never = (): never => {
   throw new Error("not called here");
 };
-const NOBODY: Guard = { admit: never, allows: () => false, follow: never };
+const NOBODY: Guard = { admit: never, allows: () => false, count: never, follow: never };
 
 /** A registry that sends the messages of the test. */
 class ScriptedRegistry {

@@ -34,6 +34,7 @@ function waiting() {
     admit,
     admitAtOnce: () => undefined,
     allows: () => true,
+    count: () => undefined,
     follow: (admission, listener) => guard.follow(admission, listener),
     assertionOf: (admission) => guard.assertionOf(admission),
     onChange() {},

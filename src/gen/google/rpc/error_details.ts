@@ -42,6 +42,25 @@ export interface DebugInfo {
 }
 
 /**
+ * Describes how a quota check failed.
+ *
+ * For example if a daily limit was exceeded for the calling project,
+ * a service could respond with a QuotaFailure detail containing the project
+ * id and the description of the quota limit that was exceeded.  If the
+ * calling project hasn't enabled the service in the developer console, then
+ * a service could respond with the project id and set `service_disabled`
+ * to true.
+ *
+ * Also see RetryInfo and Help types for other details about handling a
+ * quota failure.
+ */
+export interface QuotaFailure {
+  /** Describes all quota violations. */
+  violations: QuotaFailure_Violation[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/**
  * A message type used to describe a single quota violation.  For example, a
  * daily quota or a custom quota that was exceeded.
  */
@@ -291,6 +310,16 @@ export const DebugInfo = {
   },
 };
 
+export const QuotaFailure = {
+  encode(message: QuotaFailure, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.violations) {
+      QuotaFailure_Violation.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
 function createBaseQuotaFailure_Violation(): QuotaFailure_Violation {
   return {
     subject: "",
@@ -423,6 +452,10 @@ export const QuotaFailure_Violation = {
     }
     closeMessage(reader);
     return message;
+  },
+
+  create<I extends Exact<DeepPartial<QuotaFailure_Violation>, I>>(base?: I): QuotaFailure_Violation {
+    return QuotaFailure_Violation.fromPartial(base ?? ({} as any));
   },
   fromPartial<I extends Exact<DeepPartial<QuotaFailure_Violation>, I>>(object: I): QuotaFailure_Violation {
     const message = createBaseQuotaFailure_Violation();

@@ -9,6 +9,7 @@ import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from 
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { Timestamp } from "../../../google/protobuf/timestamp.js";
+import { Limit } from "./limits.js";
 import { Rule } from "./rules.js";
 
 export interface WatchRequest {
@@ -26,7 +27,7 @@ export interface WatchRequest_Start {
    */
   service: string;
   /**
-   * The kinds of restrictions that the guard understands: `limited-keys`. While a restriction of another kind is in force,
+   * The kinds of restrictions that the guard understands: `limited-keys` and `limits`. While a restriction of another kind is in force,
    * it gets no lease, and the stream ends with FAILED_PRECONDITION.
    */
   restrictions: string[];
@@ -64,6 +65,8 @@ export interface WatchResponse_Snapshot {
   last: boolean;
   /** In the last part: the keys that this guard may have. */
   contextKeys: ContextKey[];
+  /** In the last part: who lends. */
+  lenders: Lenders | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -110,21 +113,62 @@ export interface NamespaceRules {
   rules: Rule[];
   /** Tells the namespace from earlier and later ones of the same name; empty for `default`. */
   namespaceId: string;
+  limits: RevisedLimit[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface RevisedLimit {
+  limit:
+    | Limit
+    | undefined;
+  /** The revision that created or set it. */
+  revision: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The authorities that lend what limits allow (portico.auth.v1.Lending). */
+export interface Lenders {
+  /** Empty where there is only one authority. */
+  ids: string[];
+  /** The revision that last changed the list. */
+  revision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /** One change that can change decisions. */
 export interface Change {
-  change: { $case: "ruleCreated"; value: Change_RuleCreated } | { $case: "ruleDeleted"; value: Change_RuleDeleted } | //
-  /** Callers of this account must be resolved again. */
-  { $case: "accountChanged"; value: Change_AccountChanged } | //
-  /** Callers of these tokens must be resolved again. */
-  { $case: "tokensRevoked"; value: Change_TokensRevoked } | {
-    $case: "namespaceDeleted";
-    value: Change_NamespaceDeleted;
-  } | //
-  /** Contexts that the previous key signed are no longer valid. */
-  { $case: "contextKey"; value: ContextKey } | undefined;
+  change:
+    | { $case: "ruleCreated"; value: Change_RuleCreated }
+    | { $case: "ruleDeleted"; value: Change_RuleDeleted }
+    | //
+    /** Callers of this account must be resolved again. */
+    { $case: "accountChanged"; value: Change_AccountChanged }
+    | //
+    /** Callers of these tokens must be resolved again. */
+    { $case: "tokensRevoked"; value: Change_TokensRevoked }
+    | { $case: "namespaceDeleted"; value: Change_NamespaceDeleted }
+    | //
+    /** Contexts that the previous key signed are no longer valid. */
+    { $case: "contextKey"; value: ContextKey }
+    | { $case: "limitSet"; value: Change_LimitSet }
+    | { $case: "limitDeleted"; value: Change_LimitDeleted }
+    | { $case: "lenders"; value: Lenders }
+    | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A limit was created or replaced. */
+export interface Change_LimitSet {
+  namespace: string;
+  /** As in NamespaceRules. */
+  namespaceId: string;
+  limit: RevisedLimit | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface Change_LimitDeleted {
+  namespace: string;
+  id: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -509,7 +553,7 @@ export const WatchResponse = {
 };
 
 function createBaseWatchResponse_Snapshot(): WatchResponse_Snapshot {
-  return { revision: 0n, namespaces: [], last: false, contextKeys: [], _unknownFields: undefined };
+  return { revision: 0n, namespaces: [], last: false, contextKeys: [], lenders: undefined, _unknownFields: undefined };
 }
 
 export const WatchResponse_Snapshot = {
@@ -528,6 +572,9 @@ export const WatchResponse_Snapshot = {
     }
     for (const v of message.contextKeys) {
       ContextKey.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.lenders !== undefined) {
+      Lenders.encode(message.lenders, writer.uint32(42).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -570,6 +617,14 @@ export const WatchResponse_Snapshot = {
           }
 
           message.contextKeys.push(ContextKey.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.lenders = Lenders.decode(reader, reader.uint32());
           continue;
         }
       }
@@ -793,7 +848,7 @@ export const ContextKey = {
 };
 
 function createBaseNamespaceRules(): NamespaceRules {
-  return { namespace: "", rules: [], namespaceId: "", _unknownFields: undefined };
+  return { namespace: "", rules: [], namespaceId: "", limits: [], _unknownFields: undefined };
 }
 
 export const NamespaceRules = {
@@ -806,6 +861,9 @@ export const NamespaceRules = {
     }
     if (message.namespaceId !== "") {
       writer.uint32(26).string(message.namespaceId);
+    }
+    for (const v of message.limits) {
+      RevisedLimit.encode(v!, writer.uint32(34).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -842,6 +900,14 @@ export const NamespaceRules = {
           message.namespaceId = reader.string();
           continue;
         }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.limits.push(RevisedLimit.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -849,6 +915,124 @@ export const NamespaceRules = {
       keepUnknownField(message, tag, reader.skip(tag & 7));
     }
     closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseRevisedLimit(): RevisedLimit {
+  return { limit: undefined, revision: 0n, _unknownFields: undefined };
+}
+
+export const RevisedLimit = {
+  encode(message: RevisedLimit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== undefined) {
+      Limit.encode(message.limit, writer.uint32(10).fork()).join();
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(16).int64(message.revision);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevisedLimit {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRevisedLimit();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limit = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<RevisedLimit>, I>>(object: I): RevisedLimit {
+    const message = createBaseRevisedLimit();
+    message.limit = (object.limit !== undefined && object.limit !== null) ? Limit.fromPartial(object.limit) : undefined;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseLenders(): Lenders {
+  return { ids: [], revision: 0n, _unknownFields: undefined };
+}
+
+export const Lenders = {
+  encode(message: Lenders, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ids) {
+      writer.uint32(10).string(v!);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(16).int64(message.revision);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Lenders {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLenders();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.ids.push(reader.string());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<Lenders>, I>>(object: I): Lenders {
+    const message = createBaseLenders();
+    message.ids = object.ids?.map((e) => e) || [];
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
 };
@@ -877,6 +1061,15 @@ export const Change = {
         break;
       case "contextKey":
         ContextKey.encode(message.change.value, writer.uint32(50).fork()).join();
+        break;
+      case "limitSet":
+        Change_LimitSet.encode(message.change.value, writer.uint32(58).fork()).join();
+        break;
+      case "limitDeleted":
+        Change_LimitDeleted.encode(message.change.value, writer.uint32(66).fork()).join();
+        break;
+      case "lenders":
+        Lenders.encode(message.change.value, writer.uint32(74).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -939,6 +1132,141 @@ export const Change = {
           }
 
           message.change = { $case: "contextKey", value: ContextKey.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.change = { $case: "limitSet", value: Change_LimitSet.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.change = { $case: "limitDeleted", value: Change_LimitDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.change = { $case: "lenders", value: Lenders.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseChange_LimitSet(): Change_LimitSet {
+  return { namespace: "", namespaceId: "", limit: undefined, _unknownFields: undefined };
+}
+
+export const Change_LimitSet = {
+  encode(message: Change_LimitSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.namespaceId !== "") {
+      writer.uint32(18).string(message.namespaceId);
+    }
+    if (message.limit !== undefined) {
+      RevisedLimit.encode(message.limit, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Change_LimitSet {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_LimitSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespaceId = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.limit = RevisedLimit.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseChange_LimitDeleted(): Change_LimitDeleted {
+  return { namespace: "", id: "", _unknownFields: undefined };
+}
+
+export const Change_LimitDeleted = {
+  encode(message: Change_LimitDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Change_LimitDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseChange_LimitDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
           continue;
         }
       }
@@ -1711,3 +2039,16 @@ export const PolicyService = {
     responseDeserialize: (value: Buffer): BatchResolveResponse => BatchResolveResponse.decode(value),
   },
 } as const;
+
+type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
+
+type DeepPartial<T> = T extends bigint ? string | number | bigint
+  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
+  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
+  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
+  : Partial<T>;
+
+type KeysOfUnion<T> = T extends T ? keyof T : never;
+type Exact<P, I extends P> = P extends Builtin ? P
+  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };

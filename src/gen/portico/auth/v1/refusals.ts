@@ -36,6 +36,8 @@ export enum Reason {
   SERVICE = 10,
   /** OVERLOAD - The service is overloaded, so the gateway did not send the call. */
   OVERLOAD = 11,
+  /** CALL_LIMIT - A limit of calls is used up. */
+  CALL_LIMIT = 12,
   UNRECOGNIZED = -1,
 }
 
@@ -48,7 +50,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   key: string;
   reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   code: number;

@@ -9,6 +9,7 @@ import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from 
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
 import { Key } from "./keys.js";
+import { LimitUse } from "./limits.js";
 
 export enum Access {
   ACCESS_UNSPECIFIED = 0,
@@ -124,6 +125,8 @@ export interface ExplainResponse {
   chain: Link[];
   /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
   disabled: Rule[];
+  /** The limits of calls that apply, and what is left of them. */
+  limits: LimitUse[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -614,6 +617,7 @@ function createBaseExplainResponse(): ExplainResponse {
     limited: false,
     chain: [],
     disabled: [],
+    limits: [],
     _unknownFields: undefined,
   };
 }
@@ -640,6 +644,9 @@ export const ExplainResponse = {
     }
     for (const v of message.disabled) {
       Rule.encode(v!, writer.uint32(58).fork()).join();
+    }
+    for (const v of message.limits) {
+      LimitUse.encode(v!, writer.uint32(66).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -706,6 +713,14 @@ export const ExplainResponse = {
           }
 
           message.disabled.push(Rule.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.limits.push(LimitUse.decode(reader, reader.uint32()));
           continue;
         }
       }

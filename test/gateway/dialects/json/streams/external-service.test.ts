@@ -23,6 +23,7 @@ async function serve({ add, catalog }: Scene, service: Service): Promise<void> {
   const everyone: Guard = {
     admit: (_, endpoint) => ({ endpoint, caller: undefined, namespace: "default" }),
     allows: () => true,
+    count: () => undefined,
     follow: () => ({ mayPass: () => true, end: () => {} }),
   };
   const limits = loadConfig({}, {});

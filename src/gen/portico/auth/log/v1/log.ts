@@ -10,6 +10,8 @@ import { type BinaryReader } from "../../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { ConfiguredService } from "../../../registry/v1/services.js";
+import { Limit } from "../../v1/limits.js";
+import { Lenders, RevisedLimit } from "../../v1/policy.js";
 import { Rule } from "../../v1/rules.js";
 
 /** One change. Its key in the store is its revision. The first entry marks an installation that was set up. */
@@ -53,6 +55,9 @@ export interface Event {
     | { $case: "servicePut"; value: ServicePut }
     | { $case: "serviceDeleted"; value: ServiceDeleted }
     | { $case: "disabledRuleCreated"; value: DisabledRuleCreated }
+    | { $case: "limitSet"; value: LimitSet }
+    | { $case: "limitDeleted"; value: LimitDeleted }
+    | { $case: "lendersSet"; value: LendersSet }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -129,6 +134,25 @@ export interface DisabledRuleCreated {
     | undefined;
   /** As in RuleCreated. */
   replaced?: Rule | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A limit was created, or replaces the one with its ID. */
+export interface LimitSet {
+  namespace: string;
+  limit: Limit | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface LimitDeleted {
+  namespace: string;
+  id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The authorities that lend what limits allow, from now on. Empty where there is only one authority. */
+export interface LendersSet {
+  ids: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -298,6 +322,7 @@ export interface Snapshot {
   auditShares: AuditShare[];
   /** Services that join without an enrolment. */
   services: ConfiguredService[];
+  lenders: Lenders | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -320,6 +345,7 @@ export interface Namespace {
     | undefined;
   /** Rules that decide nothing, apart from the others for the reason that DisabledRuleCreated names. */
   disabledRules: Rule[];
+  limits: RevisedLimit[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -532,6 +558,15 @@ export const Event = {
         break;
       case "disabledRuleCreated":
         DisabledRuleCreated.encode(message.event.value, writer.uint32(210).fork()).join();
+        break;
+      case "limitSet":
+        LimitSet.encode(message.event.value, writer.uint32(218).fork()).join();
+        break;
+      case "limitDeleted":
+        LimitDeleted.encode(message.event.value, writer.uint32(226).fork()).join();
+        break;
+      case "lendersSet":
+        LendersSet.encode(message.event.value, writer.uint32(234).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -752,6 +787,30 @@ export const Event = {
             $case: "disabledRuleCreated",
             value: DisabledRuleCreated.decode(reader, reader.uint32()),
           };
+          continue;
+        }
+        case 27: {
+          if (tag !== 218) {
+            break;
+          }
+
+          message.event = { $case: "limitSet", value: LimitSet.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 28: {
+          if (tag !== 226) {
+            break;
+          }
+
+          message.event = { $case: "limitDeleted", value: LimitDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 29: {
+          if (tag !== 234) {
+            break;
+          }
+
+          message.event = { $case: "lendersSet", value: LendersSet.decode(reader, reader.uint32()) };
           continue;
         }
       }
@@ -1268,6 +1327,145 @@ export const DisabledRuleCreated = {
           }
 
           message.replaced = Rule.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseLimitSet(): LimitSet {
+  return { namespace: "", limit: undefined, _unknownFields: undefined };
+}
+
+export const LimitSet = {
+  encode(message: LimitSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.limit !== undefined) {
+      Limit.encode(message.limit, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LimitSet {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLimitSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.limit = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseLimitDeleted(): LimitDeleted {
+  return { namespace: "", id: "", _unknownFields: undefined };
+}
+
+export const LimitDeleted = {
+  encode(message: LimitDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LimitDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLimitDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseLendersSet(): LendersSet {
+  return { ids: [], _unknownFields: undefined };
+}
+
+export const LendersSet = {
+  encode(message: LendersSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.ids) {
+      writer.uint32(10).string(v!);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LendersSet {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLendersSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.ids.push(reader.string());
           continue;
         }
       }
@@ -2333,6 +2531,7 @@ function createBaseSnapshot(): Snapshot {
     grpcNamesRevision: 0n,
     auditShares: [],
     services: [],
+    lenders: undefined,
     _unknownFields: undefined,
   };
 }
@@ -2380,6 +2579,9 @@ export const Snapshot = {
     }
     for (const v of message.services) {
       ConfiguredService.encode(v!, writer.uint32(202).fork()).join();
+    }
+    if (message.lenders !== undefined) {
+      Lenders.encode(message.lenders, writer.uint32(210).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2488,6 +2690,14 @@ export const Snapshot = {
           message.services.push(ConfiguredService.decode(reader, reader.uint32()));
           continue;
         }
+        case 26: {
+          if (tag !== 210) {
+            break;
+          }
+
+          message.lenders = Lenders.decode(reader, reader.uint32());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2513,6 +2723,9 @@ export const Snapshot = {
       : 0n;
     message.auditShares = object.auditShares?.map((e) => AuditShare.fromPartial(e)) || [];
     message.services = object.services?.map((e) => ConfiguredService.fromPartial(e)) || [];
+    message.lenders = (object.lenders !== undefined && object.lenders !== null)
+      ? Lenders.fromPartial(object.lenders)
+      : undefined;
     return message;
   },
 };
@@ -2584,6 +2797,7 @@ function createBaseNamespace(): Namespace {
     rules: [],
     id: undefined,
     disabledRules: [],
+    limits: [],
     _unknownFields: undefined,
   };
 }
@@ -2607,6 +2821,9 @@ export const Namespace = {
     }
     for (const v of message.disabledRules) {
       Rule.encode(v!, writer.uint32(58).fork()).join();
+    }
+    for (const v of message.limits) {
+      RevisedLimit.encode(v!, writer.uint32(66).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2667,6 +2884,14 @@ export const Namespace = {
           message.disabledRules.push(Rule.decode(reader, reader.uint32()));
           continue;
         }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.limits.push(RevisedLimit.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2686,6 +2911,7 @@ export const Namespace = {
     message.rules = object.rules?.map((e) => Rule.fromPartial(e)) || [];
     message.id = object.id ?? undefined;
     message.disabledRules = object.disabledRules?.map((e) => Rule.fromPartial(e)) || [];
+    message.limits = object.limits?.map((e) => RevisedLimit.fromPartial(e)) || [];
     return message;
   },
 };
