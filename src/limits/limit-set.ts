@@ -4,13 +4,13 @@
  */
 import { matches, parsePattern, type Resource } from "../contract/resource.js";
 import { LOGGED_IN, PUBLIC } from "../contract/scope.js";
-import { Per } from "../gen/portico/auth/v1/limits.js";
-import type { RevisedLimit as SentLimit } from "../gen/portico/auth/v1/policy.js";
+import { type Limit, Per } from "../gen/portico/auth/v1/limits.js";
 
 /** A limit, and the revision that created or set it. */
-export type RevisedLimit = Required<Pick<SentLimit, "revision">> & {
-  readonly limit: NonNullable<SentLimit["limit"]>;
-};
+export interface RevisedLimit {
+  readonly limit: Limit;
+  readonly revision: bigint;
+}
 
 interface Compiled extends RevisedLimit {
   readonly pattern: Resource;
