@@ -2,11 +2,12 @@
  * One stream to one authority (Lending.Borrow). At most one request is under way: the next one
  * states what is kept after the response.
  */
-import { type Loan, LendingService, type Need } from "../gen/portico/auth/v1/lending.js";
+
 import type { BorrowRequest, BorrowResponse } from "../gen/portico/auth/v1/lending.js";
+import { LendingService, type Loan, type Need } from "../gen/portico/auth/v1/lending.js";
+import type { Channel } from "../rpc/channel.js";
 import type { CallOptions, CallStream } from "../rpc/client.js";
 import { stream } from "../rpc/client.js";
-import type { Channel } from "../rpc/channel.js";
 
 /** An authority that does not respond to a request within this time, in milliseconds, is silent. */
 const RESPONSE_MS = 1_500;

@@ -14,7 +14,11 @@ import type { Limit } from "../gen/portico/auth/v1/limits.js";
 import { parseQuota, parseRate } from "./limit.js";
 
 /** For how long ahead tokens are borrowed, by the calls of the last time, in milliseconds. */
-const AHEAD_MS: Readonly<Record<number, number>> = { [Budget.RATE]: 250, [Budget.QUOTA]: 2_000, [Budget.CONCURRENT]: 0 };
+const AHEAD_MS: Readonly<Record<number, number>> = {
+  [Budget.RATE]: 250,
+  [Budget.QUOTA]: 2_000,
+  [Budget.CONCURRENT]: 0,
+};
 /** Tokens that nobody has used for this time go back to the lender, in milliseconds. */
 const IDLE_MS: Readonly<Record<number, number>> = {
   [Budget.RATE]: 250,
@@ -253,7 +257,14 @@ export class Pool {
     const empty = this.isEmpty(now) ? this.retryAfter(now) : undefined;
     if (budget === Budget.CONCURRENT) {
       const remaining = Math.min(known, limit.concurrent);
-      return { limit: limit.id, quota: limit.concurrent, window: undefined, concurrent: true, remaining, reset: undefined };
+      return {
+        limit: limit.id,
+        quota: limit.concurrent,
+        window: undefined,
+        concurrent: true,
+        remaining,
+        reset: undefined,
+      };
     }
     if (budget === Budget.QUOTA) {
       const { calls } = parseQuota(limit.quota);
