@@ -74,6 +74,7 @@ export async function openMesh(
   const guard: Guard = {
     admit: (credentials, endpoint) => opened.admit(credentials, endpoint),
     allows: (caller, namespace, endpoint) => opened.allows(caller, namespace, endpoint),
+    count: (admission, call) => opened.count(admission, call),
     follow: (admission, listener) => opened.follow(admission, listener),
   };
   const registry: Registry = createRegistry({
