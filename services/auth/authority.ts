@@ -29,6 +29,7 @@ import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
 import { enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
+import { limits } from "./endpoints/limits.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
 import { policy } from "./endpoints/policy.js";
@@ -37,6 +38,7 @@ import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
+import { unknownUses } from "./limits/uses.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
 import { droppedRecords } from "./log/audit/audit-records.js";
@@ -151,13 +153,15 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const window = new UsageWindow({ rows: collectionOf(store, "usage"), log, clock: clock.now });
   storedTime.open();
   const auditKeeper = keepAudit(options, journal, clock);
+  const uses = unknownUses(clock.now());
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
       auth({ changes, attempts }),
-      rules({ changes, maxRules }),
+      rules({ changes, maxRules, uses }),
+      limits({ changes, uses }),
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),

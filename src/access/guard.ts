@@ -41,6 +41,7 @@ import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
 import { withinLimits } from "./decide/limits.js";
 import { Access } from "./decide/rules.js";
+import { Limiter } from "../limits/limiter.js";
 import type { AuthorityAccess } from "./follow/authority-access.js";
 import { Policy } from "./follow/policy.js";
 import { OpenStreams } from "./streams/open-streams.js";
@@ -68,6 +69,7 @@ export class OpenGuard implements SigningGuard {
   readonly #assertions: AssertionCache;
   readonly #streams: OpenStreams;
   readonly #policy: Policy;
+  readonly #limiter: Limiter;
   readonly #listeners: (() => void)[] = [];
   /** The only service whose rules are known; undefined if the rules of all services are. */
   readonly #service: string | undefined;
@@ -88,15 +90,23 @@ export class OpenGuard implements SigningGuard {
         }
       },
     });
+    this.#limiter = new Limiter({
+      policy: () => this.#policy.current,
+      hasLease: () => this.#policy.lease.runs(performance.now()),
+      authorities: () => authority.authorities?.all ?? [{ name: "the authority", channel: authority.channel }],
+      call: { metadata: authority.metadata, admission: authority.admission },
+    });
     this.#policy = new Policy(authority, {
       onRevision: (revision, changed) => {
         if (changed !== undefined) this.#callers.change(revision, changed);
+        this.#limiter.onChange();
         this.#notifyListeners();
         return this.#streams.reauthorize(changed);
       },
       onSnapshot: (revision) => {
         this.#callers.forgetAll(revision);
         this.#assertions.clear();
+        this.#limiter.onChange();
         this.#notifyListeners();
         return this.#streams.reauthorize(EVERY_CALLER);
       },
@@ -131,6 +141,7 @@ export class OpenGuard implements SigningGuard {
    */
   close(): Promise<void> {
     this.#streams.refuseAll(authorityUnreachable());
+    this.#limiter.close();
     return this.#policy.close();
   }
 
@@ -309,8 +320,8 @@ export class OpenGuard implements SigningGuard {
     return this.#authorize(endpoint, namespace, undefined, counted) === "granted";
   }
 
-  count(_admission: Admission, _call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
-    return undefined;
+  count(admission: Admission, call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
+    return this.#limiter.count(admission, call);
   }
 
   follow(admission: Admission, listener: StreamListener): FollowedStream {

@@ -53,6 +53,21 @@ export function matches(pattern: Resource, resource: Resource): boolean {
   );
 }
 
+/** Whether some resource matches both patterns. */
+export function overlap(one: Resource, other: Resource): boolean {
+  return (
+    segmentsOverlap(one.type, other.type) &&
+    segmentsOverlap(one.name, other.name) &&
+    segmentsOverlap(one.endpoint, other.endpoint)
+  );
+}
+
+function segmentsOverlap(one: string, other: string): boolean {
+  const [a, b] = [one.replace("*", ""), other.replace("*", "")];
+  if (one.endsWith("*") && b.startsWith(a)) return true;
+  return other.endsWith("*") ? a.startsWith(b) : one === other;
+}
+
 /**
  * Whether a pattern matches any endpoint of a service.
  * @param pattern in the form that `parsePattern` reads

@@ -59,19 +59,28 @@ t.test("changes without a snapshot before them grant no lease", async (t) => {
 
 t.test("a snapshot in parts is applied when its last part has arrived", async (t) => {
   const rules = (rule: string) => [
-    { namespace: "default", namespaceId: "", rules: [readRule(rule, rule.slice(1, 4))] },
+    { namespace: "default", namespaceId: "", rules: [readRule(rule, rule.slice(1, 4))], limits: [] },
   ];
   const { script, guard } = await start(t, {
     snapshot: () => ({
       $case: "snapshot",
-      value: { revision: 1n, namespaces: rules("<public> granted *:*:*"), last: false, contextKeys: [] },
+      value: {
+        revision: 1n,
+        namespaces: rules("<public> granted *:*:*"),
+        last: false,
+        contextKeys: [],
+        lenders: undefined,
+      },
     }),
   });
   await script.until(() => script.stream.pings.length > 1);
   t.equal(guard.state, "starting", "though its pings are answered");
   t.same(script.stream.applied, []);
   const namespaces = rules("* denied *:*:* 7");
-  script.stream.send({ $case: "snapshot", value: { revision: 1n, namespaces, last: true, contextKeys: [] } });
+  script.stream.send({
+    $case: "snapshot",
+    value: { revision: 1n, namespaces, last: true, contextKeys: [], lenders: undefined },
+  });
   await guard.ready();
   await ask(guard, call);
 });
@@ -79,10 +88,13 @@ t.test("a snapshot in parts is applied when its last part has arrived", async (t
 t.test("an incomplete snapshot grants no lease, and the next one starts from the beginning", async (t) => {
   const whole: ScriptedAuthority["snapshot"] = () => ({
     $case: "snapshot",
-    value: { revision: 1n, namespaces: [], last: true, contextKeys: [] },
+    value: { revision: 1n, namespaces: [], last: true, contextKeys: [], lenders: undefined },
   });
   const { script, guard } = await start(t, {
-    snapshot: () => ({ $case: "snapshot", value: { revision: 1n, namespaces: [], last: false, contextKeys: [] } }),
+    snapshot: () => ({
+      $case: "snapshot",
+      value: { revision: 1n, namespaces: [], last: false, contextKeys: [], lenders: undefined },
+    }),
   });
   await script.until(() => script.streams.length === 1);
   script.stream.send({ $case: "changes", value: { revision: 1n, changes: [] } });

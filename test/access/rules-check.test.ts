@@ -1,6 +1,7 @@
 // The syntax of a rule, and the errors for its author.
 import t from "tap";
-import { Access, checkRule, checkScope, type Rule, RuleSet } from "../../src/access/decide/rules.js";
+import { Access, checkRule, type Rule, RuleSet } from "../../src/access/decide/rules.js";
+import { checkScope } from "../../src/contract/scope.js";
 
 const good: Rule = { id: "a", scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 

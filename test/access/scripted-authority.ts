@@ -181,9 +181,10 @@ export class ScriptedAuthority {
       $case: "snapshot",
       value: {
         revision: this.revision,
-        namespaces: [{ namespace: "default", namespaceId: "", rules }],
+        namespaces: [{ namespace: "default", namespaceId: "", rules, limits: [] }],
         last: true,
         contextKeys: [],
+        lenders: undefined,
       },
     };
   }

@@ -25,7 +25,8 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
   ["src/config", "src/gen", "src/contract", "src", "src/address"],
   ["src/json", "src/wire", "src/contract", "src/overload"],
   ["src/http2", "src/wire", "src/memory"],
-  ["src/call", "src/contract", "src"],
+  ["src/call", "src/gen", "src/contract", "src"],
+  ["src/limits", "src/gen", "src/contract"],
   [
     "src/rpc",
     "src/wire",
@@ -39,7 +40,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "src/http2",
     "src/call",
   ],
-  ["src/access", "src/wire", "src/gen", "src/contract", "src", "src/memory", "src/call", "src/rpc"],
+  ["src/access", "src/wire", "src/gen", "src/contract", "src", "src/memory", "src/call", "src/limits", "src/rpc"],
   ["src/store", "src"],
   [
     "src/process",
@@ -82,6 +83,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "src/overload",
     "src/config",
     "src/call",
+    "src/limits",
     "src/rpc",
     "src/access",
     "src/store",

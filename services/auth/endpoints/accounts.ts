@@ -2,9 +2,9 @@
  * Accounts: creates, lists, changes and deletes accounts of the caller's namespace; sets passwords.
  */
 
-import { checkScope } from "../../../src/access/decide/rules.js";
 import { isAdmin } from "../../../src/call/admission.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
+import { checkScope } from "../../../src/contract/scope.js";
 import {
   aborted,
   alreadyExists,
@@ -24,7 +24,8 @@ import {
 } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { AccountState, State } from "../log/state/state.js";
+import type { AccountState } from "../log/state/namespace-state.js";
+import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import { accountOf, authorOf, checkEach, originOf } from "./checks.js";

@@ -1,6 +1,7 @@
 /** Checks that several endpoints share: of the caller, beyond the guard's checks, and of fields. */
 
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { canonicalAddress } from "../../../src/address/client-address.js";
 import { requestIdOf } from "../../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
@@ -82,4 +83,14 @@ export function checkLiteral(field: string, text: string): Resource {
   }
   if (!text.includes("*")) return resource;
   throw invalidArgument(`${field}: must be without wildcards, such as service:helloworld:Helloworld.Call`);
+}
+
+/**
+ * Reads the address of a client; empty for none.
+ * @throws {StatusError} INVALID_ARGUMENT naming the field.
+ */
+export function checkAddress(field: string, text: string): string {
+  const address = text === "" ? "" : canonicalAddress(text);
+  if (address === undefined) throw invalidArgument(`${field}: must be an IP address, such as 192.0.2.7`);
+  return address;
 }

@@ -1,6 +1,6 @@
 /**
- * Policy: sends guards the rules and every change to them, grants leases, and resolves tokens to
- * callers.
+ * Policy: sends guards the rules, the limits of calls and every change to them, grants leases, and
+ * resolves tokens to callers.
  *
  * Unsent changes for a guard wait in its Watcher, combined into one message, until the stream
  * accepts it. A guard that is too slow gets a snapshot instead. A revision without changes for
@@ -9,6 +9,7 @@
 
 import { setMaxListeners } from "node:events";
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { LIMITS } from "../../../src/access/decide/restrictions.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { Code, failedPrecondition, invalidArgument, StatusError } from "../../../src/errors.js";
@@ -31,15 +32,13 @@ import type { Journal, StateListener } from "../log/changelog/journal.js";
 import type { StoreWatch } from "../log/changelog/store-watch.js";
 import type { Holder, Leases, Owner } from "../log/leases/leases.js";
 import { resolved } from "../log/state/ended-keys.js";
-import type { State } from "../log/state/state.js";
 import type { KeyUses } from "./keys.js";
+import { snapshotOf } from "./policy-snapshot.js";
 
 /** Maximum number of unsent changes for a guard. Above it, a snapshot is less work for both. */
 const MAX_UNSENT = 10_000;
 /** Maximum bytes of unsent changes: they are sent in one message. */
 const MAX_UNSENT_BYTES = 512 * 1024;
-/** Maximum rules in one part of a snapshot: of at most 500 bytes each, so less than 1 MiB. */
-const MAX_PART = 1_500;
 const MAX_UNSENT_PONGS = 100;
 /** Maximum readings of the store for pongs, per lease. A pong may wait for the next reading. */
 const READINGS_A_LEASE = 100;
@@ -151,7 +150,7 @@ async function listen(
         await journal.sync();
         leases.understands(holder, message.value.restrictions);
         checkUnderstands(leases, holder);
-        watcher.start(message.value.service);
+        watcher.start(message.value.service, message.value.restrictions.includes(LIMITS));
         break;
       case "ping":
         for (const sha256 of message.value.usedKeys) keyUses.record(sha256);
@@ -216,6 +215,8 @@ class Watcher implements StateListener {
   readonly #enrolment: string;
   /** The service whose rules are sent; empty for all rules. */
   #service = "";
+  /** Whether the guard knows limits of calls. It would break off at a change of an unknown kind. */
+  #knowsLimits = false;
   #unfollow: (() => void) | undefined;
   #snapshot = false;
   /** The unsent parts of a snapshot. */
@@ -243,8 +244,9 @@ class Watcher implements StateListener {
   }
 
   /** Begins with a snapshot: the guard's revision may be from before a backup was restored. */
-  start(service: string): void {
+  start(service: string, knowsLimits: boolean): void {
     this.#service = service;
+    this.#knowsLimits = knowsLimits;
     this.#unfollow = this.#journal.follow(this);
     this.replaced();
   }
@@ -274,6 +276,11 @@ class Watcher implements StateListener {
         return this.#service === "" || coversService(change.value.rule?.resource ?? "", this.#service);
       case "ruleDeleted":
         return this.#service === "" || coversService(change.value.resource, this.#service);
+      // All of them: a limit that is set may have covered the service before.
+      case "limitSet":
+      case "limitDeleted":
+      case "lenders":
+        return this.#knowsLimits;
       default:
         return true;
     }
@@ -345,34 +352,6 @@ function bytesOf(change: Change): number {
     sizes.set(change, bytes);
   }
   return bytes;
-}
-
-/**
- * The state as a snapshot of one or more parts, each small enough for a message. A namespace may be
- * in several parts.
- * @param service whose rules alone are sent; empty for all rules
- */
-function snapshotOf(state: State, enrolment: string, service: string): WatchResponse_Snapshot[] {
-  const parts: WatchResponse_Snapshot[] = [];
-  let capacity = 0;
-  for (const { name: namespace, id: namespaceId = "", rules } of state.namespaces.values()) {
-    const active = [...rules.values()].filter(({ disabled }) => !disabled);
-    const all = active.filter(({ resource }) => service === "" || coversService(resource, service));
-    if (service !== "" && all.length === 0) continue;
-    // A namespace without rules counts too, so that many of them do not make one large part.
-    for (let at = 0; at === 0 || at < all.length; ) {
-      if (capacity === 0) {
-        parts.push({ revision: BigInt(state.revision), namespaces: [], last: false, contextKeys: [] });
-        capacity = MAX_PART;
-      }
-      const some = all.slice(at, at + capacity);
-      parts.at(-1)?.namespaces.push({ namespace, namespaceId, rules: some });
-      at += Math.max(some.length, 1);
-      capacity -= Math.max(some.length, 1);
-    }
-  }
-  const last = parts.pop() ?? { revision: BigInt(state.revision), namespaces: [] };
-  return [...parts, { ...last, last: true, contextKeys: state.assertionKeysFor(enrolment) }];
 }
 
 async function listNamespaceIds(journal: Journal): Promise<ListNamespaceIdsResponse> {

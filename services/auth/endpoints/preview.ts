@@ -5,10 +5,11 @@
  * that rules name count: all accounts with the same ones are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { LOGGED_IN, PUBLIC, type Rule, RuleSet } from "../../../src/access/decide/rules.js";
+import { type Rule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { AuthorizationResult } from "../../../src/call/admission.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
+import { LOGGED_IN, PUBLIC } from "../../../src/contract/scope.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 
 /** Number of decisions before the event loop gets a turn. */

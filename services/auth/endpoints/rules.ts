@@ -26,10 +26,13 @@ import {
   type SetRuleRequest,
 } from "../../../src/gen/portico/auth/v1/rules.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import { limitsFor } from "../limits/applying.js";
+import type { LimitUses } from "../limits/uses.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
-import type { NamespaceState, State } from "../log/state/state.js";
+import type { NamespaceState } from "../log/state/namespace-state.js";
+import type { State } from "../log/state/state.js";
 import { chainOfDecision, chainOfEnded } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
@@ -41,10 +44,11 @@ const MAX_RESOURCES = 10_000;
 interface Options {
   readonly changes: Changes;
   readonly maxRules: number;
+  readonly uses: LimitUses;
 }
 
 /** The gRPC service portico.auth.v1.Rules. */
-export function rules({ changes, maxRules }: Options): ServicePart {
+export function rules({ changes, maxRules, uses }: Options): ServicePart {
   return part(RulesService, {
     list: async (request, context) => {
       const { namespace } = accountOf(context);
@@ -62,12 +66,12 @@ export function rules({ changes, maxRules }: Options): ServicePart {
       });
       return {};
     },
-    explain: (request, context) => explain(changes, request, context),
+    explain: (request, context) => explain({ changes, uses }, request, context),
     preview: (request, context) => preview(changes, request, context),
   });
 }
 
-async function create({ changes, maxRules }: Options, rule: Rule, context: Context): Promise<Rule> {
+async function create({ changes, maxRules }: Omit<Options, "uses">, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
   await changes.make(authorOf(context), (state) => {
     const present = rulesOf(state, caller.namespace);
@@ -116,7 +120,11 @@ function presentOf(state: State, namespace: string, id: string): Rule {
   return present;
 }
 
-async function explain(changes: Changes, request: ExplainRequest, context: Context): Promise<ExplainResponse> {
+async function explain(
+  { changes, uses }: Pick<Options, "changes" | "uses">,
+  request: ExplainRequest,
+  context: Context,
+): Promise<ExplainResponse> {
   const { namespace } = accountOf(context);
   const resource = checkLiteral("resource", request.resource);
   if (isSelfGoverned(resource)) {
@@ -133,7 +141,9 @@ async function explain(changes: Changes, request: ExplainRequest, context: Conte
   const code = codeOf(decision);
   const chain = chainOfDecision({ account, key, limited, code, decidedBy });
   const disabled = disabledFor(rules, resource, caller?.scopes);
-  return { code, decidedBy, matched, key: key && shown(key), limited, chain, disabled };
+  const who = { namespace, account, key: key?.prefix ?? "", network: "", scopes: caller?.scopes };
+  const limits = await limitsFor({ state: changes.state, uses }, who, resource);
+  return { code, decidedBy, matched, key: key && shown(key), limited, chain, disabled, limits };
 }
 
 /** The explanation of a call with a key that has ended; undefined where the request names none. */
@@ -145,7 +155,8 @@ function endedKey(
   const key = prefix === "" ? undefined : endedKeyWithPrefix(state, { namespace, prefix }, now);
   if (key === undefined || (account !== "" && key.account !== account)) return undefined;
   const chain = chainOfEnded(key);
-  return { code: 401, decidedBy: undefined, matched: [], key: undefined, limited: false, chain, disabled: [] };
+  const nothing = { decidedBy: undefined, matched: [], key: undefined, disabled: [], limits: [] };
+  return { ...nothing, code: 401, limited: false, chain };
 }
 
 /** The disabled rules that would match, in the order of evaluation. */

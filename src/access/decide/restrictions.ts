@@ -20,5 +20,16 @@
 /** API keys that are limited to resources. */
 export const LIMITED_KEYS = "limited-keys";
 
+/** Limits of calls. */
+export const LIMITS = "limits";
+
 /** The kinds that this version understands, as a guard and as an authority. */
-export const RESTRICTIONS: readonly string[] = [LIMITED_KEYS];
+export const RESTRICTIONS: readonly string[] = [LIMITED_KEYS, LIMITS];
+
+const IN_FORCE = { neither: [], limitedKeys: [LIMITED_KEYS], limits: [LIMITS], both: RESTRICTIONS } as const;
+
+/** The kinds that are in force. Makes no list, because it is asked at each ping of a guard. */
+export function restrictionsInForce(some: { limitedKeys: boolean; limits: boolean }): readonly string[] {
+  if (some.limitedKeys) return some.limits ? IN_FORCE.both : IN_FORCE.limitedKeys;
+  return some.limits ? IN_FORCE.limits : IN_FORCE.neither;
+}

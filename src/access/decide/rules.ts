@@ -18,6 +18,7 @@
 import type { Decision } from "../../call/admission.js";
 import { RULE_ID } from "../../contract/names.js";
 import { parsePattern, printable, type Resource } from "../../contract/resource.js";
+import { checkScope, LOGGED_IN, PUBLIC } from "../../contract/scope.js";
 import { Access, type Rule } from "../../gen/portico/auth/v1/rules.js";
 
 export { Access, type Rule };
@@ -31,12 +32,6 @@ export interface Explanation {
   readonly matched: Rule[];
 }
 
-/** The scope of rules for everyone, with or without a token. */
-export const PUBLIC = "<public>";
-/** The scope of rules for any logged-in caller. */
-export const LOGGED_IN = "*";
-
-const MAX_SCOPE_LENGTH = 128;
 /** An int32 on the wire. */
 const MIN_PRIORITY = -(2 ** 31);
 const MAX_PRIORITY = 2 ** 31 - 1;
@@ -61,23 +56,6 @@ export function checkRule({ id, scope, access, resource, priority, disabled = fa
     throw new SyntaxError(`priority must be a whole number from ${MIN_PRIORITY} to ${MAX_PRIORITY}`);
   }
   return { id, scope, access, resource, priority, disabled };
-}
-
-/**
- * Checks the name of a scope that an account may have. `<`, `>` and `*` are refused, so that a
- * typing error such as `<Public>` or `team-*` is reported and does not become a rule that never
- * matches.
- * @throws {SyntaxError} with a message for the author of the rule
- */
-export function checkScope(scope: string): string {
-  if (scope === "") throw new SyntaxError(`scope is missing: ${PUBLIC}, * or the name of a scope`);
-  if (scope.length > MAX_SCOPE_LENGTH) throw new SyntaxError(`scope is longer than ${MAX_SCOPE_LENGTH} characters`);
-  if (/[\p{C}\p{Zl}\p{Zp}<>*]|^\s|\s$/u.test(scope)) {
-    throw new SyntaxError(
-      `scope "${printable(scope)}" must be ${PUBLIC}, * or a name without < > *, control characters, or spaces around it`,
-    );
-  }
-  return scope;
 }
 
 /** The rules of one namespace. */

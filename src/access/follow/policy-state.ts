@@ -1,13 +1,18 @@
 /**
- * The rules and the keys of caller assertions as of one revision. The messages of one stream change
+ * The rules, the limits of calls and the keys of caller assertions as of one revision. The messages of one stream change
  * them: first a snapshot, in one or more parts, and then changes, each with its revision.
  */
+import { DEFAULT_NAMESPACE } from "../../contract/names.js";
+import { Per } from "../../gen/portico/auth/v1/limits.js";
 import type {
   Change,
+  Change_LimitSet,
+  Lenders,
   WatchResponse,
   WatchResponse_Changes,
   WatchResponse_Snapshot,
 } from "../../gen/portico/auth/v1/policy.js";
+import { LimitSet } from "../../limits/limit-set.js";
 import { AssertionKeys } from "../assertions/assertion-keys.js";
 import { ChangedCallers } from "../callers/caller-changes.js";
 import { RuleSet } from "../decide/rules.js";
@@ -22,13 +27,18 @@ export type Applied =
   | "nothing";
 
 const NO_RULES = new RuleSet();
+const NO_LENDERS: Lenders = { ids: [], revision: 0n };
 const NEWER = "is it newer than this guard?";
 
-/** The rules, the keys and their revision. Only `apply` changes them. */
+/** The rules, the limits, the keys and their revision. Only `apply` changes them. */
 export class PolicyState {
   /** The keys of caller assertions that the authority lets this guard have. */
   readonly keys = new AssertionKeys();
   #rules = new Map<string, RuleSet>();
+  /** Only namespaces that have limits. */
+  #limits = new Map<string, LimitSet>();
+  #tenantLimits: LimitSet | undefined;
+  #lenders = NO_LENDERS;
   #revision: bigint | undefined;
   /** The parts of a snapshot that have arrived so far. */
   #parts: WatchResponse_Snapshot[] = [];
@@ -43,6 +53,24 @@ export class PolicyState {
 
   rulesOf(namespace: string): RuleSet {
     return this.#rules.get(namespace) ?? NO_RULES;
+  }
+
+  /** The limits of a namespace; undefined if it has none. */
+  limitsOf(namespace: string): LimitSet | undefined {
+    return this.#limits.get(namespace);
+  }
+
+  /**
+   * The limits of the namespace `default` that each namespace has apart. They count the calls of
+   * all other namespaces too. Undefined if there are none.
+   */
+  get tenantLimits(): LimitSet | undefined {
+    return this.#tenantLimits;
+  }
+
+  /** The authorities that lend what limits allow, and the revision that last changed them. */
+  get lenders(): Lenders {
+    return this.#lenders;
   }
 
   /**
@@ -73,14 +101,19 @@ export class PolicyState {
 
   #applySnapshot(parts: readonly WatchResponse_Snapshot[]): Applied {
     const snapshot = new Map<string, RuleSet>();
-    for (const { namespace, namespaceId, rules } of parts.flatMap((part) => part.namespaces)) {
+    const limitSets = new Map<string, LimitSet>();
+    for (const { namespace, namespaceId, rules, limits } of parts.flatMap((part) => part.namespaces)) {
       const set = snapshot.get(namespace) ?? new RuleSet(namespaceId);
       for (const rule of rules) set.add(rule);
       snapshot.set(namespace, set);
+      for (const limit of limits) addLimit(limitSets, { namespace, namespaceId, limit });
     }
     const revision = parts.at(-1)?.revision ?? 0n;
     if (parts.some((part) => part.revision !== revision)) throw new Error("the authority mixed two snapshots");
     this.#rules = snapshot;
+    this.#limits = limitSets;
+    this.#tenantLimits = tenantLimitsIn(limitSets);
+    this.#lenders = parts.at(-1)?.lenders ?? NO_LENDERS;
     this.keys.clear();
     for (const key of parts.flatMap((part) => part.contextKeys)) this.keys.set(key);
     this.#revision = revision;
@@ -91,6 +124,7 @@ export class PolicyState {
     if (this.#revision === undefined) throw new Error("the authority sent changes without a snapshot before them");
     const changed = new ChangedCallers();
     for (const { change } of changes) this.#applyChange(change, changed);
+    if (changes.some(changesLimits)) this.#tenantLimits = tenantLimitsIn(this.#limits);
     this.#revision = revision;
     if (changes.length === 0) return "nothing";
     return { changed: changed.some ? changed : undefined };
@@ -119,13 +153,47 @@ export class PolicyState {
         return;
       case "namespaceDeleted":
         this.#rules.delete(change.value.namespace);
+        this.#limits.delete(change.value.namespace);
         changed.namespaces.add(change.value.namespace);
         return;
       case "contextKey":
         this.keys.set(change.value);
         return;
+      case "limitSet":
+        addLimit(this.#limits, change.value);
+        return;
+      case "limitDeleted": {
+        const { namespace, id } = change.value;
+        const limits = this.#limits.get(namespace);
+        if (limits?.delete(id) !== true) throw new Error(`limit "${id}" of ${namespace} is deleted but unknown`);
+        if (limits.size === 0) this.#limits.delete(namespace);
+        return;
+      }
+      case "lenders":
+        this.#lenders = change.value;
+        return;
       default:
         throw new Error(`the authority sent a change of a kind that is not known here; ${NEWER}`);
     }
   }
+}
+
+function addLimit(sets: Map<string, LimitSet>, { namespace, namespaceId, limit: sent }: Change_LimitSet): void {
+  if (sent?.limit === undefined) throw new Error(`a limit set in ${namespace} is missing from its change`);
+  const set = sets.get(namespace) ?? new LimitSet(namespaceId);
+  set.set({ limit: sent.limit, revision: sent.revision });
+  sets.set(namespace, set);
+}
+
+function changesLimits({ change }: Change): boolean {
+  return change?.$case === "limitSet" || change?.$case === "limitDeleted";
+}
+
+function tenantLimitsIn(sets: ReadonlyMap<string, LimitSet>): LimitSet | undefined {
+  const own = sets.get(DEFAULT_NAMESPACE);
+  const shared = [...(own ?? [])].filter(({ limit }) => limit.per === Per.NAMESPACE);
+  if (own === undefined || shared.length === 0) return undefined;
+  const set = new LimitSet(own.namespaceId);
+  for (const limit of shared) set.set(limit);
+  return set;
 }

@@ -116,6 +116,10 @@ export interface CreateKeyResponse {
   readonly key?: Key;
 }
 
+export interface CreateLimitRequest {
+  readonly limit?: LimitInput | undefined;
+}
+
 export interface CreateNamespaceRequest {
   /** `[a-z0-9][a-z0-9-]{0,62}`, such as `staging`. */
   readonly name?: string | undefined;
@@ -146,6 +150,13 @@ export interface DeleteEnrolmentRequest {
 }
 
 export type DeleteEnrolmentResponse = Readonly<Record<string, never>>;
+
+export interface DeleteLimitRequest {
+  /** The limit, such as `ci`. */
+  readonly id?: string | undefined;
+}
+
+export type DeleteLimitResponse = Readonly<Record<string, never>>;
 
 export interface DeleteNamespaceRequest {
   /** The namespace, such as `staging`. */
@@ -221,6 +232,8 @@ export interface ExplainResponse {
   readonly chain: readonly Link[];
   /** Disabled rules that match the resource and the caller, by descending priority. They decide nothing. */
   readonly disabled: readonly Rule[];
+  /** The limits of calls that apply, and what is left of them. */
+  readonly limits: readonly LimitUse[];
 }
 
 export interface FindRefusalsRequest {
@@ -254,6 +267,61 @@ export interface KeyUsage {
   /** The account of the key. */
   readonly account: string;
   readonly calls?: Calls;
+}
+
+/** A limit has a rate, a quota, a number of calls at once, or several of them. */
+export interface Limit {
+  /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `ci`. */
+  readonly id: string;
+  /** Whose calls count, as in rules: `<public>` for everyone, `*` for any logged-in caller, or a scope. Empty means `<public>`. */
+  readonly scope: string;
+  /** Which calls count, as in rules: `type:name:endpoint`. Empty means `*:*:*`. */
+  readonly resource: string;
+  readonly per: Per;
+  /** Calls in a second, minute, hour or day, such as `100/s`, `5/m`, `1/h`, `10/d`; empty for none. */
+  readonly rate: string;
+  /** With a rate: how many calls may come at once after a silence, 1 to 2147483647. 0 means the calls of one second, at least 1. */
+  readonly burst: Int64;
+  /** Calls in a day or a month by the calendar of UTC, such as `1000000/month`; empty for none. */
+  readonly quota: string;
+  /** How many calls may be open at once, 1 to 1000000; 0 for any number. */
+  readonly concurrent: number;
+  /** Whether the limit only counts whom it would refuse, and refuses nothing. */
+  readonly shadow: boolean;
+}
+
+/** A limit has a rate, a quota, a number of calls at once, or several of them. */
+export interface LimitInput {
+  /** `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`, unique in its namespace, such as `ci`. */
+  readonly id?: string | undefined;
+  /** Whose calls count, as in rules: `<public>` for everyone, `*` for any logged-in caller, or a scope. Empty means `<public>`. */
+  readonly scope?: string | undefined;
+  /** Which calls count, as in rules: `type:name:endpoint`. Empty means `*:*:*`. */
+  readonly resource?: string | undefined;
+  readonly per?: Per | undefined;
+  /** Calls in a second, minute, hour or day, such as `100/s`, `5/m`, `1/h`, `10/d`; empty for none. */
+  readonly rate?: string | undefined;
+  /** With a rate: how many calls may come at once after a silence, 1 to 2147483647. 0 means the calls of one second, at least 1. */
+  readonly burst?: Int64Input | undefined;
+  /** Calls in a day or a month by the calendar of UTC, such as `1000000/month`; empty for none. */
+  readonly quota?: string | undefined;
+  /** How many calls may be open at once, 1 to 1000000; 0 for any number. */
+  readonly concurrent?: number | string | undefined;
+  /** Whether the limit only counts whom it would refuse, and refuses nothing. */
+  readonly shadow?: boolean | undefined;
+}
+
+/** What is left of one limit for one caller. */
+export interface LimitUse {
+  readonly limit?: Limit;
+  /** Who shares it, such as `bob`, `ptk_4fGh81` or `192.0.2.7`; empty for everyone. */
+  readonly subject: string;
+  /** Calls that may come now by the rate. Absent without a rate, and where another authority counts it. */
+  readonly rateLeft?: Int64;
+  /** Calls that are left in the day or month. Absent without a quota. */
+  readonly quotaLeft?: Int64;
+  /** Calls that may be opened now. Absent without such a number, and where another authority counts it. */
+  readonly concurrentLeft?: Int64;
 }
 
 /** One check of a call. */
@@ -319,6 +387,19 @@ export interface ListKeysRequest {
 
 export interface ListKeysResponse {
   readonly keys: readonly Key[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
+}
+
+export interface ListLimitsRequest {
+  /** Most limits in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
+
+export interface ListLimitsResponse {
+  readonly limits: readonly ListedLimit[];
   /** Gives the next page; empty when there is none. */
   readonly nextPageToken: string;
 }
@@ -409,6 +490,14 @@ export interface ListUsageResponse {
   readonly keys: readonly KeyUsage[];
 }
 
+export interface ListedLimit {
+  readonly limit?: Limit;
+  /** Calls that it has refused, or as a shadow would have refused, as far as the authority that answers was told. */
+  readonly refused: Int64;
+  /** From when on they are counted: the start of the authority, or when the limit was created or set. */
+  readonly since?: Timestamp;
+}
+
 export interface LoginRequest {
   /** The account's name, such as `admin`. */
   readonly account?: string | undefined;
@@ -478,7 +567,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -566,6 +655,16 @@ export interface ServiceNames {
   readonly names: readonly string[];
 }
 
+export interface SetLimitRequest {
+  /** The limit as it then is. Its ID names the limit that is replaced. */
+  readonly limit?: LimitInput | undefined;
+  /**
+   * The limit as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the limit is replaced, whatever it is.
+   */
+  readonly expected?: LimitInput | undefined;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string | undefined;
@@ -596,6 +695,24 @@ export interface SetScopesRequest {
    * administrator has set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
    */
   readonly expected?: ScopeList | undefined;
+}
+
+export interface ShowLimitsRequest {
+  /**
+   * The account whose limits are shown, such as `bob`; empty means the caller's own, or, for an administrator with a key or an
+   * address, none.
+   */
+  readonly account?: string | undefined;
+  /** The prefix of an API key of the account, such as `ptk_4fGh81`; empty for none. */
+  readonly key?: string | undefined;
+  /** The address of a client, such as `192.0.2.7`; empty for none. */
+  readonly address?: string | undefined;
+  /** Only limits that can count calls of this resource, such as `service:helloworld:*`; empty for all. */
+  readonly resource?: string | undefined;
+}
+
+export interface ShowLimitsResponse {
+  readonly limits: readonly LimitUse[];
 }
 
 export interface Tokens {
@@ -635,6 +752,19 @@ export type Access = "ACCESS_UNSPECIFIED" | "GRANTED" | "DENIED" | number;
 export type LinkState = "LINK_STATE_UNSPECIFIED" | "PASSED" | "FAILED" | "NOT_REACHED" | number;
 
 /**
+ * What shares one limit.
+ *
+ * - `ACCOUNT`: Each account apart. Does not apply to calls without one.
+ * - `KEY`: Each API key apart. Does not apply to calls without one.
+ * - `ADDRESS`: Each address of clients apart; of IPv6, each network of 64 bits.
+ * - `NAMESPACE`: Each namespace apart: such a limit of `default` applies to the calls of all namespaces.
+ * - `EVERYONE`: All callers together.
+ *
+ * A value that this contract does not name is a number.
+ */
+export type Per = "PER_UNSPECIFIED" | "ACCOUNT" | "KEY" | "ADDRESS" | "NAMESPACE" | "EVERYONE" | number;
+
+/**
  * The first check that a call did not pass.
  *
  * - `NO_TOKEN`: The call has no token, and the endpoint or the path needs one.
@@ -647,10 +777,11 @@ export type LinkState = "LINK_STATE_UNSPECIFIED" | "PASSED" | "FAILED" | "NOT_RE
  * - `DECLARATION`: The endpoint itself declares who may call it, such as administrators.
  * - `SERVICE`: The call was admitted, and the service refused it.
  * - `OVERLOAD`: The service is overloaded, so the gateway did not send the call.
+ * - `CALL_LIMIT`: A limit of calls is used up.
  *
  * A value that this contract does not name is a number.
  */
-export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | number;
+export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | "CALL_LIMIT" | number;
 
 /** Signs accounts in and out. */
 export interface Auth {
@@ -777,6 +908,41 @@ export interface Auth {
      */
     rotate(request?: RotateKeyRequest, options?: CallOptions): Promise<CreateKeyResponse>;
   };
+  /** Limits how much may be called, in the caller's namespace: rates, quotas and calls at once. */
+  readonly limits: {
+    /**
+     * Lists the limits by ID, in pages.
+     *
+     * Only administrators may call it.
+     */
+    list(request?: ListLimitsRequest, options?: CallOptions): Promise<ListLimitsResponse>;
+    /**
+     * Creates a limit. When this answers, no gateway admits a call beyond it.
+     *
+     * Only administrators may call it.
+     */
+    create(request?: CreateLimitRequest, options?: CallOptions): Promise<Limit>;
+    /**
+     * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
+     * the new limit.
+     *
+     * Only administrators may call it.
+     */
+    set(request?: SetLimitRequest, options?: CallOptions): Promise<Limit>;
+    /**
+     * Deletes a limit. No gateway refuses by it any more when this answers.
+     *
+     * Only administrators may call it.
+     */
+    delete(request?: DeleteLimitRequest, options?: CallOptions): Promise<DeleteLimitResponse>;
+    /**
+     * Shows which limits apply to a caller and what is left of them. Everyone sees those of the own account; an administrator,
+     * those of every caller of the namespace.
+     *
+     * Any logged-in caller may call it.
+     */
+    show(request?: ShowLimitsRequest, options?: CallOptions): Promise<ShowLimitsResponse>;
+  };
   /**
    * Knows which service each full name of a gRPC service belongs to: the one that registered with it first. Clients of gRPC,
    * gRPC-Web and Connect call by these names. Only administrators of `default` may call it.
@@ -894,11 +1060,17 @@ const authInt64: Int64Table = {
   AuditRecord: [["revision", "Int64"]],
   Calls: [["total", "Int64"], ["clientErrors", "Int64"], ["serverErrors", "Int64"], ["ok", "Int64"], ["badRequest", "Int64"], ["unauthorized", "Int64"], ["forbidden", "Int64"], ["notFound", "Int64"], ["tooManyRequests", "Int64"], ["otherClientErrors", "Int64"]],
   EndpointUsage: [["calls", "Calls"]],
+  ExplainResponse: [["limits", "LimitUse"]],
   KeyUsage: [["calls", "Calls"]],
+  Limit: [["burst", "Int64"]],
+  LimitUse: [["limit", "Limit"], ["rateLeft", "Int64"], ["quotaLeft", "Int64"], ["concurrentLeft", "Int64"]],
   ListAuditResponse: [["records", "AuditRecord"], ["nextBefore", "Int64"]],
+  ListLimitsResponse: [["limits", "ListedLimit"]],
   ListRefusalsResponse: [["groups", "RefusalGroup"]],
   ListUsageResponse: [["periods", "UsagePeriod"], ["endpoints", "EndpointUsage"], ["accounts", "AccountUsage"], ["keys", "KeyUsage"]],
+  ListedLimit: [["limit", "Limit"], ["refused", "Int64"]],
   RefusalGroup: [["count", "Int64"], ["byPeriod", "Int64"]],
+  ShowLimitsResponse: [["limits", "LimitUse"]],
   UsagePeriod: [["calls", "Calls"]],
 };
 
@@ -928,6 +1100,13 @@ export const authEndpoints: EndpointTable = {
     revoke: { path: "/auth/Keys/Revoke", shape: "unary" },
     rotate: { path: "/auth/Keys/Rotate", shape: "unary" },
   },
+  limits: {
+    list: { path: "/auth/Limits/List", shape: "unary", idempotent: true, int64: ["ListLimitsResponse", authInt64] },
+    create: { path: "/auth/Limits/Create", shape: "unary", int64: ["Limit", authInt64] },
+    set: { path: "/auth/Limits/Set", shape: "unary", int64: ["Limit", authInt64] },
+    delete: { path: "/auth/Limits/Delete", shape: "unary" },
+    show: { path: "/auth/Limits/Show", shape: "unary", idempotent: true, int64: ["ShowLimitsResponse", authInt64] },
+  },
   names: {
     list: { path: "/auth/Names/List", shape: "unary", idempotent: true },
     release: { path: "/auth/Names/Release", shape: "unary" },
@@ -946,7 +1125,7 @@ export const authEndpoints: EndpointTable = {
     create: { path: "/auth/Rules/Create", shape: "unary" },
     set: { path: "/auth/Rules/Set", shape: "unary" },
     delete: { path: "/auth/Rules/Delete", shape: "unary" },
-    explain: { path: "/auth/Rules/Explain", shape: "unary", idempotent: true },
+    explain: { path: "/auth/Rules/Explain", shape: "unary", idempotent: true, int64: ["ExplainResponse", authInt64] },
     preview: { path: "/auth/Rules/Preview", shape: "unary", idempotent: true },
   },
   usage: {

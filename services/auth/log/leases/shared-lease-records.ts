@@ -12,8 +12,8 @@
  *                                                          guards have applied; a crash may lose it
  *
  * <time> is the authority's time. <wall> is the clock of its machine, with which the others compare
- * their clocks (clock.ts). <about> is JSON: the authority's name and, for each kind of restrictions
- * that it knows, the guards that do not understand it (src/access/decide/restrictions.ts). A
+ * their clocks (clock.ts). <about> is JSON: the authority's name, its ID in the list of lenders
+ * (services/auth/limits/lender-list.ts) and, for each kind of restrictions that it knows, the guards that do not understand it (src/access/decide/restrictions.ts). A
  * guard's first pong comes after a renewal that began once the guard was known.
  *
  * The rules:
@@ -95,6 +95,8 @@ interface Options {
   readonly clock: Pick<AuthorityClock, "now" | "wall" | "atLeast" | "compare">;
   /** Name of this authority in the logs of others. */
   readonly name: string;
+  /** Its ID in the list of lenders. */
+  readonly lender: string;
   readonly log: Logger;
   /** Milliseconds by the monotonic clock. */
   readonly now: () => number;
@@ -110,6 +112,8 @@ type Lacking = Readonly<Record<string, readonly string[]>>;
 /** What a lease record says about its authority. */
 interface About {
   readonly name: string;
+  /** Undefined for an authority of a version without limits of calls. */
+  readonly lender?: string | undefined;
   readonly lacking: Lacking;
 }
 
@@ -159,6 +163,12 @@ export class SharedLeaseRecords implements LeaseRecords {
 
   get others(): number {
     return this.#leaseRecords.size;
+  }
+
+  /** The IDs of the other authorities that lend; undefined while this one has no lease record. */
+  lenders(): ReadonlySet<string> | undefined {
+    if (this.#own === undefined) return undefined;
+    return new Set([...this.#leaseRecords.values()].flatMap(({ lender = [] }) => lender));
   }
 
   /**
@@ -246,8 +256,8 @@ export class SharedLeaseRecords implements LeaseRecords {
 
   #textOf(own: { count: number }, span = this.#span): string {
     own.count++;
-    const { clock, name, lacking } = this.#options;
-    const about: About = { name, lacking: lacking() };
+    const { clock, name, lender, lacking } = this.#options;
+    const about: About = { name, lender, lacking: lacking() };
     return `${span} ${own.count} ${Math.floor(clock.now())} ${Math.floor(clock.wall)} ${JSON.stringify(about)}`;
   }
 
@@ -301,8 +311,8 @@ export class SharedLeaseRecords implements LeaseRecords {
     const known = this.#leaseRecords.get(id);
     if (known?.text === text) return known;
     const [, span = "", , wall = "", about = "{}"] = RECORD.exec(text) ?? [];
-    const { name = "", lacking = {} } = readAbout(about);
-    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lacking, wall: Number(wall), since };
+    const { name = "", lender, lacking = {} } = readAbout(about);
+    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lender, lacking, wall: Number(wall), since };
   }
 
   /** Removes the authorities that a change need not wait for any more. */

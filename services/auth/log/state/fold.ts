@@ -9,7 +9,6 @@ import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js
 import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
-import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
@@ -84,6 +83,7 @@ const FOLD: Fold = {
     if (namespace === undefined) return {};
     for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
+    state.limits.deleteAll(name);
     if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
@@ -123,7 +123,7 @@ const FOLD: Fold = {
     rules.set(rule.id, rule);
     return {
       changes: [{ change: { $case: "ruleCreated", value: { namespace, rule, namespaceId } } }],
-      record: ruleRecord(rule, replaced),
+      record: recordOfChange("rule", rule, replaced),
     };
   },
   disabledRuleCreated: (state, { namespace, rule, replaced }) => {
@@ -131,7 +131,7 @@ const FOLD: Fold = {
     if (rule === undefined || rules === undefined || rules.has(rule.id)) return {};
     rules.set(rule.id, rule);
     // Guards of earlier versions would decide by disabled rules, so no guard is sent them.
-    return { record: ruleRecord(rule, replaced) };
+    return { record: recordOfChange("rule", rule, replaced) };
   },
   ruleDeleted: (state, { namespace, id, replaced }) => {
     const rules = state.namespaces.get(namespace)?.rules;
@@ -242,12 +242,35 @@ const FOLD: Fold = {
     state.services.delete(name, state.revision);
     return { changes: assertionSet(state, name, before, undefined), record: ["service removed", name] };
   },
+  limitSet: (state, { namespace, limit }) => {
+    const { id: namespaceId = "" } = state.namespaces.get(namespace) ?? {};
+    if (limit === undefined || !state.namespaces.has(namespace)) return {};
+    const replaced = state.limits.get(namespace, limit.id)?.limit;
+    const revised = { limit, revision: BigInt(state.revision) };
+    state.limits.set(namespace, revised);
+    return {
+      changes: [{ change: { $case: "limitSet", value: { namespace, namespaceId, limit: revised } } }],
+      record: recordOfChange("limit", limit, replaced),
+    };
+  },
+  limitDeleted: (state, { namespace, id }) => {
+    if (!state.limits.delete(namespace, id)) return {};
+    return {
+      changes: [{ change: { $case: "limitDeleted", value: { namespace, id } } }],
+      record: ["limit deleted", id],
+    };
+  },
+  lendersSet: (state, { ids }) => {
+    state.limits.lenders = { ids, revision: BigInt(state.revision) };
+    return { changes: [{ change: { $case: "lenders", value: state.limits.lenders } }] };
+  },
 };
 
-function ruleRecord(rule: Rule, replaced: Rule | undefined): readonly [action: string, subject: string] {
-  if (replaced === undefined) return ["rule created", rule.id];
-  const changed = (Object.keys(rule) as (keyof Rule)[]).filter((name) => rule[name] !== replaced[name]);
-  return ["rule changed", namesOf(rule.id, changed)];
+/** The record of a rule or limit that was created, or that replaces another. */
+function recordOfChange<T extends { id: string }>(noun: string, now: T, replaced: T | undefined) {
+  if (replaced === undefined) return [`${noun} created`, now.id] as const;
+  const changed = (Object.keys(now) as (keyof T & string)[]).filter((name) => now[name] !== replaced[name]);
+  return [`${noun} changed`, namesOf(now.id, changed)] as const;
 }
 
 /** Only the first names, because there may be a thousand. */

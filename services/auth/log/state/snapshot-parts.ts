@@ -14,6 +14,7 @@ import {
   Snapshot,
   type Token,
 } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Lenders, RevisedLimit } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
@@ -33,6 +34,7 @@ export interface FrozenState {
   readonly keyGenerations: readonly (readonly [name: string, generation: number])[];
   readonly grpcNames: FrozenGrpcNames;
   readonly services: readonly ConfiguredService[];
+  readonly lenders: Lenders;
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -55,10 +57,11 @@ interface FrozenNamespace {
   readonly id: string | undefined;
   readonly accounts: readonly FrozenAccount[];
   readonly rules: readonly Rule[];
+  readonly limits: readonly RevisedLimit[];
 }
 
 const EMPTY = Snapshot.fromPartial({});
-const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [], disabledRules: [] };
+const EMPTY_NAMESPACE = { created: undefined, accounts: [], rules: [], disabledRules: [], limits: [] };
 
 /** Keys, encoded as chunks of a snapshot. Keys that are limited to resources are marked. */
 export const KEYS: RecordType<Key> = {
@@ -106,7 +109,7 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   const generations = keyGenerations.map(([name, generation]) => ({ name, generation: BigInt(generation) }));
   const numbers = { revision: BigInt(revision), keyGenerations: generations, grpcNamesRevision };
   yield encode({ ...numbers, contextSecret, installationId });
-  for (const { name, created, id, accounts, rules } of state.namespaces) {
+  for (const { name, created, id, accounts, rules, limits } of state.namespaces) {
     const inNamespace = (some: Partial<Namespace>) => encode({ namespaces: [{ ...EMPTY_NAMESPACE, name, ...some }] });
     yield inNamespace({ created, id });
     for (const account of accounts) {
@@ -115,10 +118,12 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
       for (const key of account.keys) yield state.keys.read(key);
     }
     for (const rule of rules) yield inNamespace(rule.disabled ? { disabledRules: [rule] } : { rules: [rule] });
+    for (const limit of limits) yield inNamespace({ limits: [limit] });
   }
   for (const enrolment of state.enrolments) yield encode({ enrolments: [enrolment] });
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
   for (const service of state.services) yield encode({ services: [service] });
+  if (state.lenders.revision > 0n) yield encode({ lenders: state.lenders });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

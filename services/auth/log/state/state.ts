@@ -5,13 +5,11 @@
  * million, are records outside of the JavaScript heap (records/); reading one returns a copy.
  */
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
-import { LIMITED_KEYS } from "../../../../src/access/decide/restrictions.js";
+import { restrictionsInForce } from "../../../../src/access/decide/restrictions.js";
 import { serviceScope } from "../../../../src/call/admission.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
-import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
-import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
 import { asBuffer } from "../../../../src/wire/buffer.js";
@@ -21,25 +19,12 @@ import { DraftTable } from "../records/draft-table.js";
 import { type Records, RecordTable } from "../records/record-table.js";
 import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
+import { LimitTable } from "./limit-table.js";
+import { type AccountState, draftOf, type NamespaceState } from "./namespace-state.js";
 import { ServiceTable } from "./service-table.js";
-import { type FrozenAccount, type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
+import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
 import { EMPTY_CALLER, type TokenState, tokenOf } from "./token-state.js";
-
-/** An account with its logins and keys. Replaced, never mutated: copies of a namespace share it. */
-export type AccountState = FrozenAccount;
-
-/** A namespace with its accounts and rules. */
-export interface NamespaceState {
-  readonly name: string;
-  readonly created: Timestamp | undefined;
-  /** Distinguishes namespaces that had the same name; undefined for `default`. */
-  readonly id: string | undefined;
-  readonly accounts: MapEntries<string, AccountState>;
-  /** The names of its accounts, ascending. */
-  readonly accountNames: string[];
-  readonly rules: MapEntries<string, Rule>;
-}
 
 /** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
@@ -63,6 +48,7 @@ export class State {
   readonly grpcNames: GrpcNames = new GrpcNames();
   /** The services that join without an enrolment, by name. */
   readonly services: ServiceTable = new ServiceTable();
+  readonly limits: LimitTable = new LimitTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -79,6 +65,7 @@ export class State {
     this.keyGenerations = new DraftMap(base.keyGenerations);
     this.grpcNames = new GrpcNames(base.grpcNames);
     this.services = new ServiceTable(base.services);
+    this.limits = new LimitTable(base.limits);
     this.auditShares = new DraftMap(base.auditShares);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
@@ -119,7 +106,7 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    return this.#keys.marked > 0 ? [LIMITED_KEYS] : [];
+    return restrictionsInForce({ limitedKeys: this.#keys.marked > 0, limits: this.limits.size > 0 });
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -194,6 +181,7 @@ export class State {
       id,
       accounts: [...accounts.values()],
       rules: [...rules.values()],
+      limits: this.limits.of(name),
     }));
     const keys = this.#keys.freeze();
     const logins = this.#logins.freeze();
@@ -206,6 +194,7 @@ export class State {
       keyGenerations: [...this.keyGenerations],
       grpcNames: this.grpcNames.freeze(),
       services: this.services.freeze(),
+      lenders: this.limits.lenders,
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -220,10 +209,11 @@ export class State {
   async merge(snapshot: Snapshot): Promise<void> {
     const pace = new Pace();
     this.revision = Number(snapshot.revision) || this.revision;
-    for (const { name, created, id, accounts, rules, disabledRules } of snapshot.namespaces) {
+    for (const { name, created, id, accounts, rules, disabledRules, limits } of snapshot.namespaces) {
       const namespace = this.namespaces.get(name) ?? this.addNamespace({ name, created, id });
       for (const account of accounts) this.addAccount(name, account);
       for (const rule of [...rules, ...disabledRules]) namespace.rules.set(rule.id, rule);
+      for (const { limit, revision } of limits) if (limit) this.limits.set(name, { limit, revision });
     }
     for (const login of snapshot.logins) {
       this.addLogin(login);
@@ -239,6 +229,7 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
+    if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
 
@@ -374,20 +365,6 @@ export class State {
     if (refresh !== undefined || kept.access.length > 0) this.#logins.replace(record, kept);
     else this.removeLogin(login);
   }
-}
-
-function draftOf(namespace: NamespaceState): NamespaceState {
-  let names: string[] | undefined;
-  return {
-    ...namespace,
-    accounts: new DraftMap(namespace.accounts),
-    // Copied only when needed, because there may be many.
-    get accountNames() {
-      names ??= [...namespace.accountNames];
-      return names;
-    },
-    rules: new DraftMap(namespace.rules),
-  };
 }
 
 /** How hashes are written as keys of maps. */

@@ -8,6 +8,23 @@
 import { closeMessage, keepUnknownField, openMessage, writeUnknownFields } from "../../../../wire/message.js";
 import { type BinaryReader } from "../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../wire/writer.js";
+import { Timestamp } from "../../../google/protobuf/timestamp.js";
+
+/** What shares one limit. */
+export enum Per {
+  PER_UNSPECIFIED = 0,
+  /** ACCOUNT - Each account apart. Does not apply to calls without one. */
+  ACCOUNT = 1,
+  /** KEY - Each API key apart. Does not apply to calls without one. */
+  KEY = 2,
+  /** ADDRESS - Each address of clients apart; of IPv6, each network of 64 bits. */
+  ADDRESS = 3,
+  /** NAMESPACE - Each namespace apart: such a limit of `default` applies to the calls of all namespaces. */
+  NAMESPACE = 4,
+  /** EVERYONE - All callers together. */
+  EVERYONE = 5,
+  UNRECOGNIZED = -1,
+}
 
 /** A limit has a rate, a quota, a number of calls at once, or several of them. */
 export interface Limit {
@@ -28,6 +45,80 @@ export interface Limit {
   concurrent: number;
   /** Whether the limit only counts whom it would refuse, and refuses nothing. */
   shadow: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListLimitsRequest {
+  /** Most limits in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  pageSize: number;
+  /** `next_page_token` of the page before; empty for the first page. */
+  pageToken: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListLimitsResponse {
+  limits: ListedLimit[];
+  /** Gives the next page; empty when there is none. */
+  nextPageToken: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListedLimit {
+  limit:
+    | Limit
+    | undefined;
+  /** Calls that it has refused, or as a shadow would have refused, as far as the authority that answers was told. */
+  refused: bigint;
+  /** From when on they are counted: the start of the authority, or when the limit was created or set. */
+  since: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface CreateLimitRequest {
+  limit: Limit | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface SetLimitRequest {
+  /** The limit as it then is. Its ID names the limit that is replaced. */
+  limit:
+    | Limit
+    | undefined;
+  /**
+   * The limit as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
+   * nothing is set: ABORTED. Absent: the limit is replaced, whatever it is.
+   */
+  expected: Limit | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteLimitRequest {
+  /** The limit, such as `ci`. */
+  id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeleteLimitResponse {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ShowLimitsRequest {
+  /**
+   * The account whose limits are shown, such as `bob`; empty means the caller's own, or, for an administrator with a key or an
+   * address, none.
+   */
+  account: string;
+  /** The prefix of an API key of the account, such as `ptk_4fGh81`; empty for none. */
+  key: string;
+  /** The address of a client, such as `192.0.2.7`; empty for none. */
+  address: string;
+  /** Only limits that can count calls of this resource, such as `service:helloworld:*`; empty for all. */
+  resource: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ShowLimitsResponse {
+  limits: LimitUse[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -205,6 +296,255 @@ export const Limit = {
   },
 };
 
+function createBaseListLimitsRequest(): ListLimitsRequest {
+  return { pageSize: 0, pageToken: "", _unknownFields: undefined };
+}
+
+export const ListLimitsRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLimitsRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListLimitsRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.pageSize = reader.int32();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.pageToken = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+export const ListLimitsResponse = {
+  encode(message: ListLimitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.limits) {
+      ListedLimit.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
+export const ListedLimit = {
+  encode(message: ListedLimit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== undefined) {
+      Limit.encode(message.limit, writer.uint32(10).fork()).join();
+    }
+    if (message.refused !== 0n) {
+      if (BigInt.asIntN(64, message.refused) !== message.refused) {
+        throw new globalThis.Error("value provided for field message.refused of type int64 too large");
+      }
+      writer.uint32(16).int64(message.refused);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(message.since, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
+function createBaseCreateLimitRequest(): CreateLimitRequest {
+  return { limit: undefined, _unknownFields: undefined };
+}
+
+export const CreateLimitRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateLimitRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCreateLimitRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limit = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseSetLimitRequest(): SetLimitRequest {
+  return { limit: undefined, expected: undefined, _unknownFields: undefined };
+}
+
+export const SetLimitRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetLimitRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetLimitRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limit = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.expected = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDeleteLimitRequest(): DeleteLimitRequest {
+  return { id: "", _unknownFields: undefined };
+}
+
+export const DeleteLimitRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteLimitRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteLimitRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+export const DeleteLimitResponse = {
+  encode(message: DeleteLimitResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
+function createBaseShowLimitsRequest(): ShowLimitsRequest {
+  return { account: "", key: "", address: "", resource: "", _unknownFields: undefined };
+}
+
+export const ShowLimitsRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ShowLimitsRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseShowLimitsRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.key = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.address = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+export const ShowLimitsResponse = {
+  encode(message: ShowLimitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.limits) {
+      LimitUse.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
 function createBaseLimitUse(): LimitUse {
   return {
     limit: undefined,
@@ -303,6 +643,54 @@ export const LimitUse = {
     return message;
   },
 };
+export const LimitsService = {
+  /** Lists the limits by ID, in pages. */
+  list: {
+    path: "/portico.auth.v1.Limits/List" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): ListLimitsRequest => ListLimitsRequest.decode(value),
+    responseSerialize: (value: ListLimitsResponse): Buffer => ListLimitsResponse.encode(value).finish(),
+  },
+  /** Creates a limit. When this answers, no gateway admits a call beyond it. */
+  create: {
+    path: "/portico.auth.v1.Limits/Create" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): CreateLimitRequest => CreateLimitRequest.decode(value),
+    responseSerialize: (value: Limit): Buffer => Limit.encode(value).finish(),
+  },
+  /**
+   * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
+   * the new limit.
+   */
+  set: {
+    path: "/portico.auth.v1.Limits/Set" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): SetLimitRequest => SetLimitRequest.decode(value),
+    responseSerialize: (value: Limit): Buffer => Limit.encode(value).finish(),
+  },
+  /** Deletes a limit. No gateway refuses by it any more when this answers. */
+  delete: {
+    path: "/portico.auth.v1.Limits/Delete" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): DeleteLimitRequest => DeleteLimitRequest.decode(value),
+    responseSerialize: (value: DeleteLimitResponse): Buffer => DeleteLimitResponse.encode(value).finish(),
+  },
+  /**
+   * Shows which limits apply to a caller and what is left of them. Everyone sees those of the own account; an administrator,
+   * those of every caller of the namespace.
+   */
+  show: {
+    path: "/portico.auth.v1.Limits/Show" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): ShowLimitsRequest => ShowLimitsRequest.decode(value),
+    responseSerialize: (value: ShowLimitsResponse): Buffer => ShowLimitsResponse.encode(value).finish(),
+  },
+} as const;
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

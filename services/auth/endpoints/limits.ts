@@ -1,0 +1,181 @@
+/**
+ * Limits: lists, creates, sets and deletes limits of calls of the caller's namespace; shows which
+ * apply to a caller.
+ */
+import { LIMITS } from "../../../src/access/decide/restrictions.js";
+import { networkOf } from "../../../src/address/client-address.js";
+import { isAdmin } from "../../../src/call/admission.js";
+import { parsePattern, type Resource } from "../../../src/contract/resource.js";
+import {
+  aborted,
+  alreadyExists,
+  failedPrecondition,
+  invalidArgument,
+  notFound,
+  permissionDenied,
+} from "../../../src/errors.js";
+import {
+  Limit,
+  LimitsService,
+  type ListedLimit,
+  type SetLimitRequest,
+  type ShowLimitsRequest,
+  type ShowLimitsResponse,
+} from "../../../src/gen/portico/auth/v1/limits.js";
+import { checkLimit } from "../../../src/limits/limit.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import { toTimestamp } from "../../../src/time.js";
+import { type AskedCaller, limitsFor } from "../limits/applying.js";
+import type { LimitUses } from "../limits/uses.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { State } from "../log/state/state.js";
+import { accountOf, authorOf, checkAddress } from "./checks.js";
+import { findByPrefixOrName } from "./keys.js";
+import { type PageItems, pageOf } from "./page.js";
+
+/** Maximum number of limits in all namespaces together: each guard has all of them. */
+export const MAX_LIMITS = 10_000;
+
+interface Options {
+  readonly changes: Changes;
+  readonly uses: LimitUses;
+}
+
+/** The gRPC service portico.auth.v1.Limits. */
+export function limits({ changes, uses }: Options): ServicePart {
+  return part(LimitsService, {
+    list: async (request, context) => {
+      const { namespace } = accountOf(context);
+      await changes.sync();
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace));
+      return { limits: items.map((limit) => listed(uses, namespace, limit)), nextPageToken };
+    },
+    create: ({ limit }, context) => create(changes, checked(limit), context),
+    set: (request, context) => set(changes, request, context),
+    delete: async ({ id }, context) => {
+      const { namespace } = accountOf(context);
+      await changes.make(authorOf(context), (state) => {
+        presentOf(state, namespace, id);
+        return [{ $case: "limitDeleted", value: { namespace, id } }];
+      });
+      return {};
+    },
+    show: (request, context) => show({ changes, uses }, request, context),
+  });
+}
+
+async function create(changes: Changes, limit: Limit, context: Context): Promise<Limit> {
+  const { namespace } = accountOf(context);
+  const decide = (state: State) => {
+    if (state.limits.get(namespace, limit.id) !== undefined) {
+      throw alreadyExists(`a limit with the ID ${limit.id} exists already`);
+    }
+    if (state.limits.size >= MAX_LIMITS) {
+      throw failedPrecondition(`the installation has ${MAX_LIMITS} limits, the most it may; delete one`);
+    }
+    return [{ $case: "limitSet" as const, value: { namespace, limit } }];
+  };
+  await changes.checkRestriction(LIMITS, "a limit of calls");
+  await changes.make(authorOf(context), decide);
+  return limit;
+}
+
+async function set(changes: Changes, { limit: asked, expected }: SetLimitRequest, context: Context): Promise<Limit> {
+  const { namespace } = accountOf(context);
+  await changes.sync();
+  // A request that names no limit says so, whatever else is wrong with it.
+  if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
+  const limit = checked(asked);
+  await changes.make(authorOf(context), (state) => {
+    const replaced = presentOf(state, namespace, limit.id);
+    if (expected !== undefined && !isSame(expected, replaced)) {
+      throw aborted(`the limit ${limit.id} was changed meanwhile; list it and try again`);
+    }
+    return isSame(limit, replaced) ? [] : [{ $case: "limitSet", value: { namespace, limit } }];
+  });
+  return limit;
+}
+
+function isSame(one: Limit, other: Limit): boolean {
+  return Limit.encode(one).finish().equals(Limit.encode(other).finish());
+}
+
+/** @throws {StatusError} NOT_FOUND */
+function presentOf(state: State, namespace: string, id: string): Limit {
+  const present = state.limits.get(namespace, id);
+  if (present === undefined) throw notFound(`no limit with the ID ${id}`);
+  return present.limit;
+}
+
+function checked(limit: Limit | undefined): Limit {
+  if (limit === undefined) throw invalidArgument("limit: is missing");
+  try {
+    return checkLimit(limit);
+  } catch (error) {
+    // The messages of `checkLimit` begin with the name of a field of the limit.
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, "limit.$1: "), error);
+  }
+}
+
+function listed(uses: LimitUses, namespace: string, limit: Limit): ListedLimit {
+  const { refused, since } = uses.refusedOf(namespace, limit.id);
+  return { limit, refused: BigInt(refused), since: toTimestamp(since) };
+}
+
+/** The limits of a namespace, by ID. */
+function listOf(state: State, namespace: string): PageItems<Limit> {
+  return {
+    after(position) {
+      const all = state.limits.of(namespace).map(({ limit }) => limit);
+      const following = position === undefined ? all : all.filter(({ id }) => id > (position[0] ?? ""));
+      return following.sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    positionOf: ({ id }) => [id],
+    bytesOf: (limit) => Limit.encode(limit).finish().length,
+  };
+}
+
+async function show(options: Options, request: ShowLimitsRequest, context: Context): Promise<ShowLimitsResponse> {
+  const { changes, uses } = options;
+  const pattern = patternOf(request.resource);
+  await changes.sync();
+  const caller = await askedCaller(changes, request, context);
+  return { limits: await limitsFor({ state: changes.state, uses }, caller, pattern) };
+}
+
+/**
+ * The caller whose limits are shown.
+ * @throws {StatusError} PERMISSION_DENIED if another account than the administrators' asks for
+ *   others, NOT_FOUND, INVALID_ARGUMENT
+ */
+async function askedCaller(changes: Changes, request: ShowLimitsRequest, context: Context): Promise<AskedCaller> {
+  const own = accountOf(context);
+  const { namespace } = own;
+  const asksForSelf = request.account === "" && request.key === "" && request.address === "";
+  const isOwn = ["", own.account].includes(request.account) && request.address === "";
+  if (!isAdmin(own) && !isOwn) {
+    throw permissionDenied("Only administrators see limits of other accounts and of addresses");
+  }
+  const network = networkOf(asksForSelf ? context.clientAddress : checkAddress("address", request.address));
+  const asked = { namespace, account: request.account || (isAdmin(own) && !asksForSelf ? "" : own.account) };
+  if (asksForSelf) {
+    const token = changes.state.token(own.hashBytes);
+    const key = token?.kind === "key" ? token.key.prefix : "";
+    return { ...asked, key, network, scopes: own.scopes };
+  }
+  if (request.key !== "") {
+    const { account, prefix } = await findByPrefixOrName(changes, asked, request.key);
+    return { namespace, account, key: prefix, network, scopes: changes.state.account(namespace, account)?.scopes };
+  }
+  const account = changes.state.account(namespace, asked.account);
+  if (account === undefined && asked.account !== "") throw notFound(`no account with the name ${asked.account}`);
+  return { ...asked, key: "", network, scopes: account?.scopes };
+}
+
+function patternOf(resource: string): Resource {
+  try {
+    return parsePattern(resource || "*:*:*");
+  } catch (error) {
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, "resource: "), error);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * The bucket of one rate limit for one subject: how many tokens may still be lent to guards.
+ *
+ * Level and lent tokens together never exceed the burst. A lent token counts until its guard states
+ * that it has fewer, or its loan has ended. Until then the bucket fills only up to the burst minus
+ * what is lent. So at most burst + rate × t calls are admitted in any time t, whenever the guards
+ * use their tokens. docs/limits.md has the proof.
+ *
+ * Times are milliseconds of the monotonic clock.
+ */
+
+/** The numbers of a rate limit. */
+export interface RateTerms {
+  /** Tokens that are added in a millisecond. */
+  readonly rate: number;
+  /** The most tokens that the bucket holds. */
+  readonly burst: number;
+}
+
+/** What a guard has and asks for; see Need in lending.proto. */
+export interface Asked {
+  readonly guard: string;
+  readonly kept: number;
+  readonly returned: number;
+  readonly waiting: number;
+  readonly soon: number;
+}
+
+/** What a guard gets. */
+export interface Lent {
+  readonly amount: number;
+  /** After how many milliseconds to ask again; 0 if everything was lent. */
+  readonly retry: number;
+  /** What is left. */
+  readonly left: number;
+}
+
+/** How long the lender counts a loan: its lifetime, and a twentieth more for slow clocks. */
+export const LOAN_MS = 1_000;
+export const COUNTED_MS = LOAN_MS * 1.05;
+/** A guard that was told when to ask again keeps its turn for this time after it. */
+const TURN_MS = 250;
+/** The shortest time after which a guard asks again, unless the burst fills sooner. */
+const MIN_RETRY_MS = 20;
+
+interface Loan {
+  readonly guard: string;
+  amount: number;
+  ends: number;
+}
+
+interface Turn {
+  readonly guard: string;
+  ends: number;
+}
+
+export class Bucket {
+  #terms: RateTerms;
+  #level: number;
+  /** When the level was computed. */
+  #at: number;
+  #lent: Loan[] = [];
+  /** The guards that were refused, longest first. */
+  #turns: Turn[] = [];
+
+  constructor(terms: RateTerms, level: number, now: number) {
+    this.#terms = terms;
+    this.#level = Math.min(level, terms.burst);
+    this.#at = now;
+  }
+
+  /** Tokens that could be lent now. */
+  left(now: number): number {
+    this.#fill(now);
+    return Math.floor(this.#level);
+  }
+
+  /** Whether the bucket is as one that was never used, so that it may be forgotten. */
+  isFull(now: number): boolean {
+    this.#fill(now);
+    return this.#lent.length === 0 && this.#level >= this.#terms.burst;
+  }
+
+  /** When the bucket will be full at the latest if nothing more is lent. */
+  fullAt(now: number): number {
+    this.#fill(now);
+    const { rate, burst } = this.#terms;
+    const lent = this.#lent.length === 0 ? 0 : COUNTED_MS;
+    return now + lent + (burst - this.#level) / rate;
+  }
+
+  /** Replaces the numbers. What was used stays used, in proportion. */
+  change(terms: RateTerms, now: number): void {
+    this.#fill(now);
+    this.#level = (this.#level / this.#terms.burst) * terms.burst;
+    this.#terms = terms;
+    this.#clamp();
+  }
+
+  /** Lends to a guard, and counts what it keeps and returns. */
+  lend({ guard, kept, returned, waiting, soon }: Asked, now: number): Lent {
+    this.#fill(now);
+    const before = this.#lent.find((loan) => loan.guard === guard);
+    // A return may arrive when its loan has ended here. Its tokens were already replaced then.
+    this.#level += Math.min(returned, before?.amount ?? 0);
+    this.#set(guard, kept, now);
+    this.#clamp();
+    const amount = this.#amountFor(guard, waiting, soon, now);
+    this.#level -= amount;
+    this.#set(guard, kept + amount, now);
+    const isServed = amount > 0 || waiting + soon === 0;
+    const retry = isServed ? 0 : this.#queue(guard, now);
+    if (isServed) this.#turns = this.#turns.filter((turn) => turn.guard !== guard);
+    return { amount, retry, left: Math.floor(this.#level) };
+  }
+
+  #amountFor(guard: string, waiting: number, soon: number, now: number): number {
+    this.#turns = this.#turns.filter(({ ends }) => ends > now);
+    const available = Math.floor(this.#level);
+    const own = this.#turns.findIndex((turn) => turn.guard === guard);
+    const others = this.#turns.length - (own < 0 ? 0 : 1);
+    if (others > 0) {
+      const ahead = own < 0 ? others : own;
+      return available <= ahead ? 0 : Math.min(waiting + soon, Math.max(1, Math.floor(available / (others + 1))));
+    }
+    const needed = Math.min(waiting, available);
+    // Half of the rest stays here for guards that have not asked yet.
+    const rest = available - needed;
+    return needed + Math.min(soon, needed === 0 ? Math.ceil(rest / 2) : Math.floor(rest / 2));
+  }
+
+  /** Gives the guard a turn. @returns after how many milliseconds it comes */
+  #queue(guard: string, now: number): number {
+    const { rate, burst } = this.#terms;
+    let place = this.#turns.findIndex((turn) => turn.guard === guard);
+    if (place < 0) place = this.#turns.push({ guard, ends: 0 }) - 1;
+    const due = Math.max(0, (place + 1 - this.#level) / rate);
+    const retry = Math.max(due, Math.min(MIN_RETRY_MS, burst / rate / 2), 1);
+    this.#turns[place]!.ends = now + retry + TURN_MS;
+    return Math.ceil(retry);
+  }
+
+  #set(guard: string, amount: number, now: number): void {
+    const loan = this.#lent.find((one) => one.guard === guard);
+    if (amount === 0) this.#lent = loan === undefined ? this.#lent : this.#lent.filter((one) => one !== loan);
+    else if (loan === undefined) this.#lent.push({ guard, amount, ends: now + COUNTED_MS });
+    else Object.assign(loan, { amount, ends: now + COUNTED_MS });
+  }
+
+  /** Adds the tokens since the last time, step by step, because each loan that ends makes room. */
+  #fill(now: number): void {
+    while (this.#lent.length > 0) {
+      const first = this.#lent.reduce((a, b) => (b.ends < a.ends ? b : a));
+      if (first.ends > now) break;
+      this.#add(first.ends);
+      this.#lent = this.#lent.filter((loan) => loan !== first);
+    }
+    this.#add(now);
+  }
+
+  #add(until: number): void {
+    this.#level += Math.max(0, until - this.#at) * this.#terms.rate;
+    this.#at = Math.max(until, this.#at);
+    this.#clamp();
+  }
+
+  #clamp(): void {
+    const lent = this.#lent.reduce((sum, { amount }) => sum + amount, 0);
+    this.#level = Math.max(0, Math.min(this.#level, this.#terms.burst - lent));
+  }
+}

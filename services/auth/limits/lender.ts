@@ -1,0 +1,250 @@
+/**
+ * Lends guards what they may admit of limits. docs/limits.md describes the protocol, and proves
+ * that all guards together keep each limit.
+ *
+ * A request of a guard names the list of lenders and the revision of the limit that the guard has
+ * applied. The lender lends only if both are its own, so that no two authorities lend one subject's
+ * tokens at once, and no token of a limit is used after the limit has changed.
+ */
+import type { Logger } from "pino";
+import { GATEWAY } from "../../../src/contract/names.js";
+import { coversService } from "../../../src/contract/resource.js";
+import type { Loan, Need } from "../../../src/gen/portico/auth/v1/lending.js";
+import type { Change, RevisedLimit } from "../../../src/gen/portico/auth/v1/policy.js";
+import { budgetKey } from "../../../src/limits/lenders.js";
+import type { KeyValueStore } from "../../../src/store/store.js";
+import type { Journal, StateListener } from "../log/changelog/journal.js";
+import { Appointments } from "./appointments.js";
+import { Book, type BookLoan } from "./book.js";
+import { COUNTED_MS } from "./bucket.js";
+
+/** Most subjects that are remembered. A subject takes some 200 bytes. */
+const MAX_SUBJECTS = 1_000_000;
+/** How often subjects are forgotten, in milliseconds, and how many are looked at each time. */
+const FORGET_MS = 250;
+const LOOKED_AT = 20_000;
+/** After how many milliseconds a guard asks again where this authority does not lend yet. */
+const RETRY_MS = 50;
+
+interface Options {
+  readonly journal: Pick<Journal, "state" | "now" | "follow">;
+  /** Resolves when no guard decides without the revision. */
+  readonly settled: (revision: number) => Promise<void>;
+  readonly store: Pick<KeyValueStore, "commit" | "get" | "keys">;
+  /** Which lender of the list this authority is; empty for the only authority. */
+  readonly id: string;
+  /** The longest time that a call may be open after its guard is gone, in milliseconds. */
+  readonly maxCallMs: number;
+  readonly log: Logger;
+  /** The monotonic clock, in milliseconds. */
+  readonly now: () => number;
+}
+
+/** The guard that asks. */
+export interface Borrower {
+  /** Its enrolment; undefined for the guard of this process. */
+  readonly enrolment: string | undefined;
+  readonly guard: string;
+}
+
+export class Lender implements StateListener {
+  readonly #options: Options;
+  readonly #appointments: Appointments;
+  readonly #books = new Map<string, Book>();
+  readonly #unfollow: () => void;
+  readonly #timer: NodeJS.Timeout;
+  /** Until then, loans may be used of which this authority does not know. */
+  #notBefore: number;
+  /** How many subjects are remembered. Exact each time after all were looked at. */
+  #size = 0;
+  #forgetting: Iterator<void> | undefined;
+  /** When the rows of earlier periods were deleted last, in milliseconds since 1970. */
+  #tidied = 0;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#appointments = new Appointments(options.id);
+    // The authority that ran before on this store may have lent until a moment ago.
+    this.#notBefore = options.now() + COUNTED_MS;
+    this.#load();
+    this.#unfollow = options.journal.follow(this);
+    this.#timer = setInterval(() => this.#forget(), FORGET_MS).unref();
+  }
+
+  get id(): string {
+    return this.#options.id;
+  }
+
+  /** @throws {StoreError} (rejects) if a loan of a quota cannot be written */
+  lend(borrower: Borrower, appointment: bigint, need: Need): Loan | Promise<Loan> {
+    const { now: clock, journal } = this.#options;
+    const now = clock();
+    const key = nameOf(need.namespace, need.limit);
+    const book = this.#books.get(key);
+    const since = this.#appointments.since(budgetKey(need.namespace, need.limit, need.subject));
+    const isCurrent = appointment === BigInt(this.#appointments.revision) && book?.revision === need.revision;
+    if (book === undefined || !isCurrent || since === undefined || since > now || !maySee(borrower, book)) {
+      return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
+    }
+    if (this.#size >= MAX_SUBJECTS) this.#makeRoom(now);
+    const size = book.size;
+    book.refused += Number(need.refused);
+    const asked = {
+      guard: `${borrower.enrolment ?? ""}/${borrower.guard}`,
+      kept: Number(need.kept),
+      returned: Number(need.returned),
+      waiting: Number(need.waiting),
+      soon: Number(need.soon),
+    };
+    const loan = book.lend(need.budget, need.subject, asked, { since, now, time: journal.now });
+    this.#size += book.size - size;
+    if (loan === undefined) return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
+    return loan instanceof Promise ? loan.then(loanOf) : loanOf(loan);
+  }
+
+  /** The guard's stream has ended. */
+  gone({ enrolment = "", guard }: Borrower): void {
+    const ends = this.#options.now() + this.#options.maxCallMs;
+    for (const book of this.#books.values()) book.gone(`${enrolment}/${guard}`, ends);
+  }
+
+  refusedOf(namespace: string, limit: string): { readonly refused: number; readonly since: number } | undefined {
+    return this.#books.get(nameOf(namespace, limit));
+  }
+
+  /** What is left for a subject; undefined where this authority does not know it. */
+  async left(namespace: string, limit: string, subject: string) {
+    const { now, journal } = this.#options;
+    const since = this.#appointments.since(budgetKey(namespace, limit, subject));
+    const known = since === undefined || since > now() ? undefined : since;
+    return this.#books.get(nameOf(namespace, limit))?.left(subject, known, now(), journal.now);
+  }
+
+  close(): void {
+    this.#unfollow();
+    clearInterval(this.#timer);
+  }
+
+  changed(revision: number, changes: readonly Change[]): void {
+    for (const { change } of changes) {
+      switch (change?.$case) {
+        case "limitSet":
+          if (change.value.limit !== undefined) this.#set(change.value.namespace, change.value.limit, true);
+          break;
+        case "limitDeleted":
+          this.#delete(nameOf(change.value.namespace, change.value.id));
+          break;
+        case "namespaceDeleted":
+          for (const key of this.#books.keys()) if (key.startsWith(`${change.value.namespace}\n`)) this.#delete(key);
+          break;
+        case "lenders":
+          this.#appoint(revision, change.value.ids);
+          break;
+      }
+    }
+  }
+
+  /** The state was loaded again. What has changed in between is unknown, so all buckets are empty. */
+  replaced(): void {
+    this.#notBefore = this.#options.now() + COUNTED_MS;
+    this.#books.clear();
+    this.#size = 0;
+    this.#appointments.reset();
+    this.#load();
+  }
+
+  #load(): void {
+    const { state } = this.#options.journal;
+    for (const [namespace, { limits }] of state.namespaces) {
+      for (const revised of limits.values()) this.#set(namespace, revised, false);
+    }
+    this.#appoint(Number(state.lenders.revision), state.lenders.ids);
+  }
+
+  #set(namespace: string, revised: RevisedLimit, isNew: boolean): void {
+    const { store, now, journal } = this.#options;
+    const key = nameOf(namespace, revised.limit?.id ?? "");
+    const present = this.#books.get(key);
+    if (present !== undefined) present.change(revised, journal.now, now());
+    else {
+      const created = isNew ? now() : undefined;
+      this.#books.set(key, new Book({ namespace, revised, store, created, since: journal.now }));
+    }
+  }
+
+  #delete(key: string): void {
+    const book = this.#books.get(key);
+    this.#books.delete(key);
+    if (book !== undefined) this.#deleteRows(book, "all");
+  }
+
+  #appoint(revision: number, ids: readonly string[]): void {
+    const { settled, now } = this.#options;
+    this.#appointments.change(revision, ids);
+    settled(revision).then(
+      () => this.#appointments.settle(revision, Math.max(now(), this.#notBefore)),
+      (err) => this.#options.log.warn({ err }, "a change of the lenders is not settled: limits refuse until the next"),
+    );
+  }
+
+  /** A flood of new subjects takes the place of others of its own limit only. */
+  #makeRoom(now: number): void {
+    const largest = [...this.#books.values()].reduce((a, b) => (b.size > a.size ? b : a));
+    largest.forgetOldest(now);
+    this.#size--;
+  }
+
+  /** In steps, because there may be a million subjects. */
+  #forget(): void {
+    this.#forgetting ??= this.#forgetAll();
+    for (let count = 0; count < LOOKED_AT; count++) {
+      if (!this.#forgetting.next().done) continue;
+      this.#forgetting = undefined;
+      return;
+    }
+  }
+
+  *#forgetAll(): Generator<void> {
+    const { now, journal } = this.#options;
+    if (journal.now - this.#tidied > HOUR_MS) {
+      this.#tidied = journal.now;
+      for (const book of this.#books.values()) this.#deleteRows(book, journal.now);
+    }
+    for (const [key, book] of this.#books) {
+      const isOwn = (subject: string): boolean => this.#appointments.since(`${key}\n${subject}`) !== undefined;
+      yield* book.forget(isOwn, now(), journal.now);
+    }
+    this.#size = 0;
+    for (const book of this.#books.values()) this.#size += book.size;
+  }
+
+  #deleteRows(book: Book, before: number | "all"): void {
+    book
+      .deleteRows(before)
+      .catch((err) => this.#options.log.debug({ err }, "rows of earlier quotas could not be deleted; trying again"));
+  }
+}
+
+const HOUR_MS = 3_600_000;
+
+const NOTHING: Loan = { amount: 0n, lifetimeMs: 0n, retryMs: 0n, left: 0n, other: false };
+
+function loanOf({ amount, lifetime, retry, left }: BookLoan): Loan {
+  return {
+    amount: BigInt(amount),
+    lifetimeMs: BigInt(Math.floor(lifetime)),
+    retryMs: BigInt(retry),
+    left: BigInt(left),
+    other: false,
+  };
+}
+
+/** As in `budgetKey`, without the subject. */
+function nameOf(namespace: string, limit: string): string {
+  return `${namespace}\n${limit}`;
+}
+
+/** A service may borrow only for calls that it may get. */
+function maySee({ enrolment }: Borrower, { limit }: Book): boolean {
+  return enrolment === undefined || enrolment === GATEWAY || coversService(limit.resource, enrolment);
+}

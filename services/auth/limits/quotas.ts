@@ -1,0 +1,148 @@
+/**
+ * The quotas of a limit: how many calls of each subject were lent in the current day or month.
+ *
+ * The number is in the store, and a loan is on disk before it is lent. So a quota is never
+ * exceeded, whoever is killed. A loan is at most a hundredth of what is left, so the death of a
+ * guard wastes at most that. Guards may use a loan until the end of the day or month.
+ *
+ * The rows, in the collection `quotas`: `<namespace>/<limit>/<period>/<subject>`, with the number.
+ * An increment with a maximum is atomic, so several authorities may lend from one row.
+ */
+import type { KeyValueStore } from "../../../src/store/store.js";
+import type { Asked } from "./bucket.js";
+
+export type Period = "day" | "month";
+
+/** The numbers of a quota. */
+export interface QuotaTerms {
+  readonly calls: number;
+  readonly period: Period;
+}
+
+/** The largest part of what is left that one loan may have. */
+const PART = 100;
+/** How often a loan is tried when other authorities lend from the row, too. */
+const ATTEMPTS = 5;
+
+/** What is lent of one subject's quota, as far as this authority knows. */
+interface Known {
+  readonly period: string;
+  used: number;
+  /** By guard, since this authority runs. */
+  readonly lent: Map<string, number>;
+}
+
+export interface QuotaLoan {
+  readonly amount: number;
+  readonly left: number;
+  /** Until the day or month ends, in milliseconds. */
+  readonly lifetime: number;
+}
+
+interface Options {
+  readonly store: Pick<KeyValueStore, "commit" | "get" | "keys">;
+  readonly terms: QuotaTerms;
+  readonly namespace: string;
+  readonly limit: string;
+}
+
+export class Quotas {
+  readonly #store: Options["store"];
+  readonly #prefix: string;
+  readonly #terms: QuotaTerms;
+  readonly #known = new Map<string, Known>();
+
+  constructor({ store, terms, namespace, limit }: Options) {
+    this.#store = store;
+    this.#terms = terms;
+    this.#prefix = `quotas/${namespace}/${limit}/`;
+  }
+
+  /**
+   * @param time the authority's time, in milliseconds since 1970
+   * @throws {StoreError} (rejects) if the loan cannot be written
+   */
+  async lend(subject: string, asked: Asked, time: number): Promise<QuotaLoan> {
+    const known = await this.#find(subject, time);
+    const before = known.lent.get(asked.guard) ?? 0;
+    // Those of an earlier day, and those lent by another authority, are not known here.
+    const returned = Math.min(asked.returned, Math.max(0, before - asked.kept));
+    const wanted = asked.waiting + asked.soon;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const left = Math.max(0, this.#terms.calls - known.used + returned);
+      const amount = Math.min(wanted, left, Math.max(1, Math.floor(left / PART)));
+      if (amount === returned || (await this.#add(known, subject, amount - returned))) {
+        known.lent.set(asked.guard, asked.kept + amount);
+        return { amount, left: left - amount, lifetime: endOf(time, this.#terms.period) - time };
+      }
+      known.used = await this.#read(known.period, subject);
+    }
+    return { amount: 0, left: 0, lifetime: endOf(time, this.#terms.period) - time };
+  }
+
+  /** What is left for a subject. @throws {StoreError} (rejects) */
+  async left(subject: string, time: number): Promise<number> {
+    return Math.max(0, this.#terms.calls - (await this.#read(periodOf(time, this.#terms.period), subject)));
+  }
+
+  /** Forgets what is not needed to lend: the subjects of earlier periods. */
+  forget(time: number): void {
+    const period = periodOf(time, this.#terms.period);
+    for (const [subject, known] of this.#known) if (known.period !== period) this.#known.delete(subject);
+  }
+
+  /** Deletes the rows of earlier periods, or all. @throws {StoreError} (rejects) */
+  async deleteRows(before: number | "all"): Promise<void> {
+    const keys = await this.#store.keys(this.#prefix, `${this.#prefix.slice(0, -1)}0`);
+    const period = before === "all" ? undefined : periodOf(before, this.#terms.period);
+    const old = keys.filter((key) => period === undefined || key.slice(this.#prefix.length).split("/")[0]! < period);
+    for (let at = 0; at < old.length; at += MAX_DELETED) {
+      await this.#store.commit(old.slice(at, at + MAX_DELETED).map((key) => ({ kind: "delete", key })));
+    }
+  }
+
+  async #find(subject: string, time: number): Promise<Known> {
+    const period = periodOf(time, this.#terms.period);
+    const known = this.#known.get(subject);
+    if (known?.period === period) return known;
+    const found: Known = { period, used: await this.#read(period, subject), lent: new Map() };
+    // Another call may have read it meanwhile.
+    const present = this.#known.get(subject);
+    if (present?.period === period) return present;
+    this.#known.set(subject, found);
+    return found;
+  }
+
+  async #read(period: string, subject: string): Promise<number> {
+    const [entry] = await this.#store.get([this.#key(period, subject)]);
+    return Number(entry?.value ?? 0);
+  }
+
+  /** @returns false if the number would exceed the quota */
+  async #add(known: Known, subject: string, by: number): Promise<boolean> {
+    const max = by > 0 ? this.#terms.calls : Number.MAX_SAFE_INTEGER;
+    const key = this.#key(known.period, subject);
+    const result = await this.#store.commit([{ kind: "increment", key, by, min: 0, max, expires: undefined }]);
+    if (!result.committed) return false;
+    known.used = Number(result.changes[0]?.after ?? 0);
+    return true;
+  }
+
+  #key(period: string, subject: string): string {
+    return `${this.#prefix}${period}/${subject}`;
+  }
+}
+
+const MAX_DELETED = 500;
+
+/** `2026-11-28` or `2026-11`, in UTC. */
+function periodOf(time: number, period: Period): string {
+  return new Date(time).toISOString().slice(0, period === "day" ? 10 : 7);
+}
+
+/** When the day or month ends, in milliseconds since 1970. */
+export function endOf(time: number, period: Period): number {
+  const date = new Date(time);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  return period === "day" ? Date.UTC(year, month, day + 1) : Date.UTC(year, month + 1, 1);
+}

@@ -1,0 +1,97 @@
+/**
+ * One stream to one authority (Lending.Borrow). At most one request is under way: the next one
+ * states what is kept after the response.
+ */
+import { type Loan, LendingService, type Need } from "../gen/portico/auth/v1/lending.js";
+import type { BorrowRequest, BorrowResponse } from "../gen/portico/auth/v1/lending.js";
+import type { CallOptions, CallStream } from "../rpc/client.js";
+import { stream } from "../rpc/client.js";
+import type { Channel } from "../rpc/channel.js";
+
+/** An authority that does not respond to a request within this time, in milliseconds, is silent. */
+const RESPONSE_MS = 1_500;
+
+/** Notified of what happens on a stream. */
+export interface LoanStreamListener {
+  /** The authority has said which lender it is, or has responded: a request may be sent. */
+  onReady(stream: LoanStream): void;
+  /** The last event. */
+  onEnd(stream: LoanStream, error: Error | undefined): void;
+}
+
+/** Applies the response to a request that was sent at a moment of `performance.now()`. */
+type Receive = (loans: readonly Loan[], sent: number) => void;
+
+export class LoanStream {
+  /** Which lender the authority is; undefined until it has said so. */
+  lender: string | undefined;
+  readonly #call: CallStream<BorrowRequest, BorrowResponse>;
+  readonly #listener: LoanStreamListener;
+  readonly #guard: string;
+  /** What waits for the response. */
+  #pending: { readonly sent: number; readonly count: number; readonly receive: Receive } | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #ended = false;
+
+  /** @param guard identifies this guard, also on its next stream */
+  constructor(channel: Channel, options: CallOptions, guard: string, listener: LoanStreamListener) {
+    this.#guard = guard;
+    this.#listener = listener;
+    this.#call = stream(channel, LendingService.borrow, options);
+    this.#await();
+    void this.#run();
+  }
+
+  /** Whether a request may be sent. */
+  get isReady(): boolean {
+    return !this.#ended && this.lender !== undefined && this.#pending === undefined;
+  }
+
+  /**
+   * Sends a request, if `isReady`. Its response is received before `onReady` is called, or not at
+   * all.
+   */
+  send(appointment: bigint, needs: readonly Need[], receive: Receive): void {
+    this.#pending = { sent: performance.now(), count: needs.length, receive };
+    this.#call.send({ appointment, needs: [...needs], guard: this.#guard });
+    this.#await();
+  }
+
+  close(): void {
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#call.cancel();
+  }
+
+  #await(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#call.cancel(), RESPONSE_MS).unref();
+  }
+
+  async #run(): Promise<void> {
+    let error: Error | undefined;
+    try {
+      for await (const { message } of this.#call.responses) {
+        // After `close`, responses that have arrived before are not applied.
+        if (this.#ended) break;
+        clearTimeout(this.#timer);
+        if (message?.$case === "hello") this.lender = message.value.lender;
+        else this.#take(message?.$case === "loans" ? message.value.loans : []);
+        this.#listener.onReady(this);
+      }
+    } catch (thrown) {
+      error = thrown as Error;
+    }
+    this.close();
+    this.#listener.onEnd(this, error);
+  }
+
+  #take(loans: readonly Loan[]): void {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    if (pending === undefined || loans.length !== pending.count) {
+      throw new Error(`the authority sent ${loans.length} loans, not ${pending?.count ?? 0}`);
+    }
+    pending.receive(loans, pending.sent);
+  }
+}
