@@ -68,6 +68,9 @@ export class Metrics {
    */
   recordsDropped: (() => Iterable<readonly [share: string, dropped: number]>) | undefined;
 
+  /** By the ID of a limit of calls: the calls that it refused. */
+  readonly #limitRefused = new Map<string, number>();
+
   constructor() {
     collectDefaultMetrics({ register: this.#process });
     // They are gauges with a suffix of counters; `sum(nodejs_active_resources)` and so on have the
@@ -88,13 +91,20 @@ export class Metrics {
     this.#calls.count(endpoint, Code[code] ?? "OTHER", seconds);
   }
 
+  /** Counts a call, or a message of a stream, that a limit of calls refused. */
+  limitRefused(limit: string): void {
+    this.#limitRefused.set(limit, (this.#limitRefused.get(limit) ?? 0) + 1);
+  }
+
   /** All metrics in the text format. */
   async text(): Promise<string> {
     const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
     const byService = this.refusedByService === undefined ? [] : serviceLines(this.refusedByService());
     const changes = this.changesRefused === undefined ? [] : changeLines(this.changesRefused());
     const records = this.recordsDropped === undefined ? [] : recordLines(this.recordsDropped());
-    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refused, ...byService, ...changes, ...records];
+    const limits = this.#limitRefused.size === 0 ? [] : limitLines(this.#limitRefused);
+    const refusals = [...refused, ...byService, ...changes, ...limits];
+    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refusals, ...records];
     return [...own, await this.#process.metrics()].join("\n");
   }
 }
@@ -116,6 +126,11 @@ function serviceLines(counts: Iterable<readonly [service: string, refused: numbe
 function changeLines(counts: Iterable<readonly [reason: string, refused: number]>): string[] {
   const help = "Changes refused with 503 because of the store or the clock, by reason.";
   return linesOf("portico_changes_refused_total", help, "reason", counts);
+}
+
+function limitLines(counts: Iterable<readonly [limit: string, refused: number]>): string[] {
+  const help = "Calls, and messages of streams, that a limit of calls refused, by limit.";
+  return linesOf("portico_limit_refused_total", help, "limit", counts);
 }
 
 function recordLines(counts: Iterable<readonly [share: string, dropped: number]>): string[] {

@@ -13,7 +13,7 @@ import { Code, StatusError } from "../../src/errors.js";
 import type { CallStart, OutgoingCall } from "../../src/rpc/channel.js";
 import type { FindMethod } from "../../src/rpc/dispatch.js";
 import { MessageQueue } from "../../src/rpc/message-queue.js";
-import type { ServedMethod } from "../../src/rpc/running-call.js";
+import type { ServedMethod } from "../../src/rpc/served-method.js";
 import type { BuiltInContext } from "../../src/rpc/service.js";
 import type { Routes } from "../catalog/routes.js";
 import type { EndpointTarget } from "../catalog/target.js";

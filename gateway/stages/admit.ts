@@ -6,6 +6,8 @@
  * received, so that a caller without permission cannot make the gateway store a body. It decides
  * again after the last byte, so that a rule deleted meanwhile does not admit the call. The body is
  * parsed only after the call is admitted.
+ *
+ * Limits of calls count each request once: after the first decision, before the body is received.
  */
 import type { Admission, Credentials } from "../../src/call/admission.js";
 import type { Route } from "../catalog/target.js";
@@ -41,7 +43,7 @@ export function admitAtOnce(
   const readsBody = mustReadBody(request, route, state);
   if (readsBody && dialect.isEncoded(request)) return undefined;
   const admission = options.guard.admitAtOnce(credentials, target.endpoint);
-  if (admission === undefined) return undefined;
+  if (admission === undefined || state.count(admission, options.guard) !== undefined) return undefined;
   const maxBody = dialect.maxBody(maxMessageOf(route, dialect, options));
   // The last byte of the body arrived before this decision, so no second decision is needed.
   const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
@@ -55,6 +57,7 @@ export function admitAtOnce(
  * - 403 a rule denies the caller, or the token is limited to other resources
  * - 408 the body took too long to arrive
  * - 413 the body or its chunk extensions are too large
+ * - 429 a limit of calls is used up
  * - 499 the client has closed the connection or cancelled the request
  * - 503 the guard cannot decide, there is no memory for the body, or the gateway is overloaded when
  *   the body has arrived
@@ -69,8 +72,16 @@ export async function admit(
   const { target } = route;
   const { dialect } = state;
   const { guard, callQueue } = options;
-  const early = await guard.admit(credentials, target.endpoint);
-  if (!mustReadBody(request, route, state)) return { admission: early, body: route.body ?? NO_BODY };
+  // The count that `admitAtOnce` began, where it has to wait.
+  if (state.counting !== undefined) await state.counting;
+  let admission = await guard.admit(credentials, target.endpoint);
+  const counting = state.count(admission, guard);
+  if (counting !== undefined) {
+    await counting;
+    // A change of the rules may have been acknowledged meanwhile.
+    admission = await guard.admit(credentials, target.endpoint);
+  }
+  if (!mustReadBody(request, route, state)) return { admission, body: route.body ?? NO_BODY };
 
   const maxMessage = maxMessageOf(route, dialect, options);
   const received = await request.body(dialect.maxBody(maxMessage));

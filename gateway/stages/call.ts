@@ -238,6 +238,7 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
   let isByClient = false;
   return {
     ...{ target, route, guard, admission, deadlineMonotonicMs: deadline, begin, heartbeatMs },
+    limited: countsMessages(target.endpoint) ? state.limited : undefined,
     completeDetails: (status) => completeDetails(admitted, status),
     toFailure(error) {
       // A stream that the service ends with CANCELLED has this status too, but another error.
@@ -252,6 +253,11 @@ function streamOptions(admitted: AdmittedRequest, options: StageOptions): Stream
     onEnd: ({ status, bytes, ...counts }) =>
       recordStream(request, state, { status, length: bytes, isByClient }, options, counts),
   };
+}
+
+/** Whether limits count each message of the client. A call with one message counts once. */
+function countsMessages({ shape }: EndpointTarget["endpoint"]): boolean {
+  return shape === "client_streaming" || shape === "bidi_streaming";
 }
 
 /**

@@ -41,7 +41,7 @@ export function checkCors(
  * `*` exposes the service's metadata. In a response to a request without cookies it stands for
  * every name (https://fetch.spec.whatwg.org/#http-access-control-expose-headers).
  */
-const EXPOSED = "X-Request-Id, Retry-After, *";
+const EXPOSED = "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, *";
 const ANY = ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", EXPOSED];
 const VARY = ["Vary", "Origin"];
 const NONE: readonly string[] = [];

@@ -3,7 +3,8 @@
  * and usage.
  */
 import { randomBytes } from "node:crypto";
-import { type Admission, type RefusalCause, RefusalError } from "../../src/call/admission.js";
+import { type Admission, type Guard, type RefusalCause, RefusalError } from "../../src/call/admission.js";
+import { type CountedCall, type LimitedCall, LimitedError, type LimitState } from "../../src/call/limited-call.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
@@ -26,7 +27,7 @@ let requests = 0;
 const NO_ADMISSION: Partial<Admission> = {};
 
 /** What the stages have found out about one request so far. */
-export class RequestState implements FailedRequest {
+export class RequestState implements FailedRequest, CountedCall {
   /** When the request arrived, in milliseconds of `performance.now()`. */
   readonly started = performance.now();
   /**
@@ -47,8 +48,19 @@ export class RequestState implements FailedRequest {
   dialect: Dialect;
   /** The metadata of the service's response. */
   response: ResponseMetadata = NO_RESPONSE_METADATA;
+  /** The client's address. */
+  readonly address: string;
+  /** No client of the HTTP port sends a caller assertion. */
+  readonly asserted = false;
   /** The guard's decision, from the stage `admit` on. */
   admission: Admission | undefined;
+  /** The admission by which limits of calls have counted the request, or are counting it. */
+  counted: Admission | undefined;
+  /** Resolves when limits have counted the request, where that has to wait; may reject. */
+  counting: Promise<void> | undefined;
+  /** The request as limits count it; undefined where none does. */
+  limited: LimitedCall | undefined;
+  #hasEnded = false;
   /**
    * Why the gateway or a service failed. It is written for the operator; the caller gets less
    * detail.
@@ -64,10 +76,47 @@ export class RequestState implements FailedRequest {
    */
   isLogged = true;
 
-  constructor({ headers: { requestId } }: GatewayRequest, dialect: Dialect) {
+  constructor({ headers: { requestId }, remoteAddress }: GatewayRequest, dialect: Dialect) {
     this.dialect = dialect;
+    this.address = remoteAddress;
     const isGiven = requestId !== undefined && isRequestId(requestId);
     this.requestId = isGiven ? requestId : `${PROCESS}-${(++requests).toString(36)}`;
+  }
+
+  /**
+   * Lets limits count the request, the first time. Portico's own endpoints are exempt.
+   * @returns a promise where that has to wait
+   * @throws {LimitedError} (or rejects with one)
+   */
+  count(admission: Admission, guard: Guard): Promise<void> | undefined {
+    if (this.counted !== undefined || admission.endpoint.callers !== undefined) return undefined;
+    this.counted = admission;
+    const limited = guard.count(admission, this);
+    if (!(limited instanceof Promise)) this.limited = limited;
+    else {
+      this.counting = limited.then((counted) => {
+        this.limited = counted;
+      });
+    }
+    return this.counting;
+  }
+
+  /** Tells the limits that the request has ended. */
+  end(): void {
+    if (this.limited === undefined || this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.limited.end();
+  }
+
+  /** The error of the limit that refused the request, or a message of its stream. */
+  get limitRefusal(): LimitedError | undefined {
+    const error = this.refusal?.error;
+    return error instanceof LimitedError ? error : undefined;
+  }
+
+  /** What the limits leave; undefined where none counts the request. */
+  get limitState(): LimitState | undefined {
+    return this.limitRefusal?.state ?? this.limited?.state;
   }
 }
 
@@ -83,7 +132,7 @@ function isProbe({ target }: GatewayRequest, endpoint: Endpoint | undefined, sta
 /** Only what the guard or the service decided is recorded, not what the path or the body says. */
 function recordRefusal(
   { remoteAddress: address }: GatewayRequest,
-  { target, admission, requestId }: RequestState,
+  { target, admission: decided, counted, requestId }: RequestState,
   { error, status }: NonNullable<RequestState["refusal"]>,
   refusals: RefusalLog,
 ): void {
@@ -93,10 +142,13 @@ function recordRefusal(
     refusals.record({ endpoint, refused: error.refused, status, address, requestId });
     return;
   }
+  const isLimit = error instanceof LimitedError;
+  const admission = isLimit ? counted : decided;
   if (admission === undefined) return;
   const { namespace, caller } = admission;
-  const reason = error instanceof OverloadError ? "OVERLOAD" : "SERVICE";
-  const named = { namespace, account: caller?.account ?? "", key: caller?.keyPrefix ?? "", cause: "" };
+  const reason = isLimit ? "CALL_LIMIT" : error instanceof OverloadError ? "OVERLOAD" : "SERVICE";
+  const cause = isLimit ? error.state.limit : "";
+  const named = { namespace, account: caller?.account ?? "", key: caller?.keyPrefix ?? "", cause };
   refusals.record({ endpoint, refused: { ...named, reason }, status, address, requestId });
 }
 
@@ -127,7 +179,10 @@ export function recordStream(
   record(request, state, end, options, isByClient ? { ...counts, endedBy: "client" } : counts);
 }
 
-/** Records a request that has ended. Health probes are not recorded. */
+/**
+ * Records a request that has ended, and tells the limits that count it. Health probes are not
+ * recorded.
+ */
 export function record(
   request: GatewayRequest,
   state: RequestState,
@@ -135,7 +190,10 @@ export function record(
   { log, metrics, usage, refusals }: StageOptions,
   more?: Partial<Counts> & { readonly endedBy?: "client" },
 ): void {
-  const { target, admission, requestId } = state;
+  state.end();
+  const { target, requestId, limitRefusal } = state;
+  const admission = state.admission ?? (limitRefusal && state.counted);
+  if (limitRefusal !== undefined) metrics.limitRefused(limitRefusal.state.limit);
   if (isProbe(request, target?.endpoint, status)) return;
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
@@ -163,6 +221,7 @@ export function record(
     namespace: admission?.namespace,
     bytes: length,
     origin: state.refusedOrigin,
+    limit: limitRefusal?.state.limit,
     failure: state.failure,
     ...more,
   });

@@ -2,6 +2,7 @@
  * Stage 7, respond: writes the response of the service, and adds the headers that every response
  * has. It also converts the errors of every stage into responses.
  */
+import { rateLimitHeaders } from "../../src/call/rate-limit.js";
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
@@ -199,15 +200,19 @@ const STANDARD = ["Cache-Control", "no-store", ...NO_SNIFFING];
 
 function complete(
   request: GatewayRequest,
-  { requestId }: RequestState,
+  state: RequestState,
   { status, body, headers: own = NO_HEADERS, contentType = "application/json", trailers, session }: BareResponse,
   { cors, config: { httpTlsCert } }: StageOptions,
 ): GatewayResponse {
-  if (session !== undefined) return { status, headers: ["X-Request-Id", requestId], body, length: 0, session };
+  const { requestId, limitState } = state;
+  const limits = limitState === undefined ? NO_HEADERS : rateLimitHeaders(limitState);
+  if (session !== undefined)
+    return { status, headers: ["X-Request-Id", requestId, ...limits], body, length: 0, session };
   const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
   const corsHeaders = cors.headers(request.headers);
   const headers = [...standard, "X-Request-Id", requestId];
   if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);
+  if (limitState !== undefined) headers.push(...limits);
   if (httpTlsCert !== undefined && !isLoopbackHost(request.headers.host ?? "")) headers.push(...STRICT_TRANSPORT);
   if (isStream(body)) {
     headers.push("Content-Type", contentType);

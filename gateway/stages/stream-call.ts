@@ -6,9 +6,11 @@
  * guard decides again at that time, because what it decided before the message may be out of date.
  *
  * The guard lets no message of the stream pass while it has no lease, or looks the caller up again.
- * Then messages that have arrived wait here, and the gateway asks neither side for more.
+ * Then messages that have arrived wait here, and the gateway asks neither side for more. A message
+ * of the client waits too while a limit of calls counts it.
  */
 import type { Admission, FollowedStream, Guard } from "../../src/call/admission.js";
+import type { LimitedCall } from "../../src/call/limited-call.js";
 import { type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code, StatusError } from "../../src/errors.js";
 import type { CallListener, CallStart, OutgoingCall, Status } from "../../src/rpc/channel.js";
@@ -26,6 +28,8 @@ export interface StreamCallOptions {
   readonly guard: Guard;
   /** The decision by which the stream was opened. */
   readonly admission: Admission;
+  /** Counts each message of the client; undefined where no limit does. */
+  readonly limited?: LimitedCall | undefined;
   /** When the call must have ended, in milliseconds of `performance.now()`; undefined for never. */
   readonly deadlineMonotonicMs: number | undefined;
   /**
@@ -92,6 +96,9 @@ export class StreamCall implements CallListener {
    * pass again.
    */
   #unsent: Uint8Array[] = [];
+  /** Messages that wait until those before them have been counted. */
+  #uncounted: Uint8Array[] = [];
+  #isCounting = false;
   /** Headers of the service that wait until the guard lets messages pass again. */
   #headers: Metadata | undefined;
   /** All headers of the service, where an error may take its HTTP status from them. */
@@ -133,6 +140,8 @@ export class StreamCall implements CallListener {
   /** @returns false to ask for no more until `onDrain` */
   send(message: Uint8Array): boolean {
     if (this.#isOver) return true;
+    const { limited } = this.#options;
+    if (limited !== undefined && !this.#count(message, limited)) return false;
     if (this.#call === undefined) this.#begin();
     if (this.#call !== undefined && this.#unsent.length === 0 && this.#followed.mayPass())
       return this.#call.send(message);
@@ -144,8 +153,38 @@ export class StreamCall implements CallListener {
   end(): void {
     if (this.#isOver) return;
     this.#ended = true;
+    if (this.#isCounting) return;
     if (this.#call === undefined) this.#begin();
     if (this.#unsent.length === 0) this.#call?.end();
+  }
+
+  /** @returns whether the message may be sent now; otherwise it waits, or ends the call */
+  #count(message: Uint8Array, limited: LimitedCall): boolean {
+    if (!this.#isCounting) {
+      const counting = countMessage(limited);
+      if (counting === undefined) return true;
+      this.#isCounting = true;
+      void this.#countOn(counting, limited);
+    }
+    this.#uncounted.push(message);
+    return false;
+  }
+
+  /** Counts the messages that wait one after the other, and sends them. */
+  async #countOn(first: Promise<void>, limited: LimitedCall): Promise<void> {
+    try {
+      for (let counting: void | Promise<void> = first; ; counting = limited.message()) {
+        await counting;
+        if (this.#isOver) return;
+        this.#unsent.push(this.#uncounted.shift() as Uint8Array);
+        if (this.#uncounted.length === 0) break;
+      }
+      this.#isCounting = false;
+      if (this.#call === undefined) this.#begin();
+      this.#sendOn();
+    } catch (error) {
+      this.stop(error as Error);
+    }
   }
 
   pause(): void {
@@ -257,6 +296,7 @@ export class StreamCall implements CallListener {
       if (!this.#followed.mayPass()) return;
       more = this.#call.send(this.#unsent.shift() as Uint8Array);
     }
+    if (this.#isCounting) return;
     if (this.#ended) this.#call.end();
     if (more) this.#listener.onDrain();
   }
@@ -281,7 +321,7 @@ export class StreamCall implements CallListener {
     }
     this.#call = this.#options.target.channel.open(start, this);
     if (this.#paused) this.#call.pause();
-    if (this.#ended && this.#unsent.length === 0) this.#call.end();
+    if (this.#ended && !this.#isCounting && this.#unsent.length === 0) this.#call.end();
     this.#sendOn();
   }
 
@@ -290,8 +330,18 @@ export class StreamCall implements CallListener {
     clearTimeout(this.#timer);
     this.#followed.end();
     this.#unsent = [];
+    this.#uncounted = [];
     this.#received = [];
     this.#listener.onClose(error, trailers);
+  }
+}
+
+/** @returns a promise that rejects where a limit refuses the message, so that nothing is thrown */
+function countMessage(limited: LimitedCall): void | Promise<void> {
+  try {
+    return limited.message();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

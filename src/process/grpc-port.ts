@@ -54,8 +54,9 @@ export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> 
 
 /** Counts and logs each gRPC call, as the gateway does for HTTP requests. */
 function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOptions["onEnd"]> {
-  return ({ code, milliseconds, metadata, caller, namespace }, endpoint) => {
+  return ({ code, milliseconds, metadata, caller, namespace, limit }, endpoint) => {
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
+    if (limit !== undefined) metrics.limitRefused(limit);
     if (!log.isLevelEnabled("info")) return;
     log.info({
       requestId: requestIdOf(metadata),
@@ -64,6 +65,7 @@ function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOption
       ms: Math.round(milliseconds * 1000) / 1000,
       account: caller?.account,
       namespace,
+      limit,
     });
   };
 }

@@ -20,7 +20,8 @@ import type { ServedMethodDefinition } from "./definition.js";
 import { HealthStatuses } from "./health.js";
 import { Deadlines } from "./open-calls.js";
 import { createReflection } from "./reflection.js";
-import { type AdmittedCaller, type CallEnvironment, RunningCall, type ServedMethod } from "./running-call.js";
+import { RunningCall } from "./running-call.js";
+import type { AdmittedCaller, CallEnvironment, ServedMethod } from "./served-method.js";
 import { grpcServiceOf, type LazyPart, type Service, type ServicePart } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
 
@@ -221,21 +222,22 @@ export class Dispatcher {
 
   readonly #admit: CallEnvironment["admit"] = ({ endpoint }, start, peer, opened) => {
     const { admission, clientAddress = peer } = start;
-    if (endpoint === undefined) return { admission: undefined, clientAddress };
+    if (endpoint === undefined) return { admission: undefined, address: clientAddress, asserted: false };
     if (admission !== undefined) {
       // Compares resources, because another service may have declared this path with other rules.
       if (admission !== SYSTEM && admission.endpoint.resource !== endpoint.resource)
         throw misdirected(admission, endpoint);
-      return { admission, clientAddress };
+      return { admission, address: clientAddress, asserted: false };
     }
     const { token, callerAssertion, namespace, gateway, client } = readCredentials(start.metadata);
     const admitted = this.#guard.admit({ token, callerAssertion, opened, namespace, tokenRequired: false }, endpoint);
     if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
     // A valid assertion shows that a trusted peer sent the call: a gateway, or a service that acts
     // for the caller. So the client address in the metadata is trusted too.
-    const address = callerAssertion === undefined ? clientAddress : client || clientAddress;
-    if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, clientAddress: address }));
-    return { admission: admitted, clientAddress: address };
+    const asserted = callerAssertion !== undefined;
+    const address = asserted ? client || clientAddress : clientAddress;
+    if (admitted instanceof Promise) return admitted.then((proof) => ({ admission: proof, address, asserted }));
+    return { admission: admitted, address, asserted };
   };
 
   async #admitForwarded(
@@ -247,7 +249,7 @@ export class Dispatcher {
   ): Promise<AdmittedCaller> {
     const admission = await admitted;
     const forwarded = (await this.#isGateway(gateway, endpoint)) ? first(metadata, CLIENT_ADDRESS) : undefined;
-    return { admission, clientAddress: forwarded ?? peer };
+    return { admission, address: forwarded ?? peer, asserted: false };
   }
 
   /**

@@ -17,6 +17,8 @@ export class EndpointContext implements BuiltInContext {
   readonly clientAddress: string;
   /** The trailers that the endpoint has set by `setTrailers`. */
   trailers: Metadata = NO_METADATA;
+  /** Headers that the dispatcher sends before those of the endpoint. */
+  headers: Metadata = NO_METADATA;
   readonly #start: CallStart;
   readonly #reply: CallResponder;
   #metadata: Metadata | undefined;
@@ -72,7 +74,7 @@ export class EndpointContext implements BuiltInContext {
   }
 
   sendHeaders(metadata: Metadata): void {
-    this.#reply.sendHeaders(metadata);
+    this.#reply.sendHeaders(this.headers === NO_METADATA ? metadata : [...this.headers, ...metadata]);
   }
 
   setTrailers(metadata: Metadata): void {

@@ -8,80 +8,27 @@
  * deleted since. In an overload, a call with one request waits before the second time. A call with
  * the admission of this process's own gateway is not admitted here: the gateway admits it twice.
  *
+ * Limits of calls count a call from another process once, when it is first admitted, and each
+ * message of a client's stream.
+ *
  * A unary call with a synchronous result allocates no promise.
  */
-import type { Logger } from "pino";
-import { type Admission, type FollowedStream, type Guard, type StreamListener, SYSTEM } from "../call/admission.js";
-import { type Metadata, NO_METADATA } from "../call/metadata.js";
+import { type FollowedStream, type StreamListener, SYSTEM } from "../call/admission.js";
+import { type LimitedCall, LimitedError } from "../call/limited-call.js";
+import { NO_METADATA } from "../call/metadata.js";
+import { rateLimitMetadata, refusalMetadata } from "../call/rate-limit.js";
 import type { Endpoint } from "../contract/endpoint.js";
 import { Code, isStatusCode, StatusError } from "../errors.js";
 import { logFailure } from "../log.js";
-import type { CallQueue, WaitingPlace } from "../overload/call-queue.js";
-import { type CallLimits, deadlineOf, type OwnLimits } from "./call-limits.js";
+import type { WaitingPlace } from "../overload/call-queue.js";
+import { deadlineOf } from "./call-limits.js";
 import type { CallResponder, CallStart, IncomingListener, Status } from "./channel.js";
 import { EndpointContext } from "./endpoint-context.js";
+import { MessageCount } from "./message-count.js";
 import { MessageQueue } from "./message-queue.js";
-import type { Deadlines, Expiring } from "./open-calls.js";
-import type { BuiltInContext } from "./service.js";
+import type { Expiring } from "./open-calls.js";
+import type { AdmittedCaller, CallEnvironment, ServedMethod } from "./served-method.js";
 import { cancelled, deadlineExceeded, overloaded, toError, toStatus } from "./status.js";
-
-/** An endpoint as the dispatcher has prepared it for its calls. */
-export interface ServedMethod extends OwnLimits {
-  /** Canonical name, `helloworld:Helloworld.Call`. */
-  readonly name: string;
-  /** gRPC path, `/helloworld.Helloworld/Call`. */
-  readonly path: string;
-  /** Undefined for health and reflection, which are not guarded. */
-  readonly endpoint: Endpoint | undefined;
-  readonly requestStream: boolean;
-  readonly responseStream: boolean;
-  /** @throws {StatusError} INVALID_ARGUMENT for bytes that are not the endpoint's message */
-  readonly decode: (bytes: Uint8Array) => unknown;
-  readonly encode: (response: unknown) => Uint8Array;
-  readonly run: (request: unknown, context: BuiltInContext) => unknown;
-  /** Loads the endpoint's code before its first call; undefined when the code is loaded. */
-  readonly load: (() => Promise<void>) | undefined;
-  /** Open calls, if the calls never end by themselves. They are ended when the process stops. */
-  readonly running?: Set<RunningCall> | undefined;
-}
-
-export interface AdmittedCaller {
-  readonly admission: Admission | typeof SYSTEM | undefined;
-  readonly clientAddress: string;
-}
-
-/** What all calls of a dispatcher share. */
-export interface CallEnvironment {
-  readonly guard: Guard;
-  /**
-   * Asks the guard to admit a call. Returns a promise only if the caller must be looked up.
-   * @param opened whether the call was admitted before, when it opened
-   * @throws {StatusError} (or rejects) for a call that is refused
-   */
-  readonly admit: (
-    method: ServedMethod,
-    start: CallStart,
-    peer: string,
-    opened: boolean,
-  ) => AdmittedCaller | Promise<AdmittedCaller>;
-  readonly log: Logger;
-  /** The queue for calls with one request, which may refuse them. Without it all begin at once. */
-  readonly callQueue: CallQueue | undefined;
-  readonly limits: CallLimits;
-  readonly deadlines: Deadlines;
-  /** Called when a call to a service has ended, if it came from another process. */
-  readonly onEnd: ((call: CallEnd, endpoint: Endpoint) => void) | undefined;
-}
-
-/** A call that has ended, for metrics and usage. */
-export interface CallEnd {
-  readonly code: Code;
-  readonly milliseconds: number;
-  readonly metadata: Metadata;
-  /** Undefined for a call without a token, and for a call that was refused. */
-  readonly caller: Admission["caller"];
-  readonly namespace: string | undefined;
-}
 
 /** Responses of a stream that are sent without a pause. Then timers and other calls get a turn. */
 const MAX_RESPONSES_IN_A_ROW = 64;
@@ -98,10 +45,16 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   readonly #peer: string;
   /** The result of the first `admit`, until the request has arrived. */
   #admitted: AdmittedCaller | undefined;
+  /** The call has been admitted once, and limits have counted it or are counting it. */
+  #opened = false;
+  /** The call as limits count it; undefined where none does. */
+  #limited: LimitedCall | undefined;
+  /** Counts the messages of a client's stream, from the first count of the call on. */
+  #counts: MessageCount | undefined;
   /** Set while the call waits for its turn. */
   #waiting: WaitingPlace | undefined;
-  /** The first message of a stream has arrived. */
-  #received = false;
+  /** The number of messages of a stream that have arrived. */
+  #received = 0;
   #context: EndpointContext | undefined;
   /** The request of an endpoint that takes one message; empty after the endpoint has started. */
   #request: Uint8Array | undefined;
@@ -147,8 +100,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   /** Asks the guard to admit the call, and runs its endpoint once the request has arrived. */
   admit(): void {
     try {
-      const opened = this.#admitted !== undefined;
-      const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, opened);
+      const admitted = this.#environment.admit(this.#method, this.#start, this.#peer, this.#opened);
       if (admitted instanceof Promise) {
         admitted.then((result) => this.#onAdmitted(result)).catch((error) => this.fail(error));
       } else this.#onAdmitted(admitted);
@@ -159,11 +111,42 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
 
   #onAdmitted(admitted: AdmittedCaller): void {
     if (this.#ended) return;
+    if (!this.#opened) {
+      this.#opened = true;
+      const counting = this.#count(admitted);
+      if (counting !== undefined) {
+        // A change of the rules may have been acknowledged while the limits counted.
+        counting.then(() => this.admit()).catch((error) => this.fail(error));
+        return;
+      }
+    }
     if (admitted.admission !== SYSTEM) this.#method.running?.add(this);
     if (this.#requests !== undefined) this.#run(this.#requests, admitted);
     // The request came first, so this admission is not older than the request.
     else if (this.#requestEnded) this.#runOne(admitted);
     else this.#admitted = admitted;
+  }
+
+  /**
+   * Portico's own endpoints are exempt from limits, and calls of this process have been counted.
+   * @returns a promise where the limits have to wait
+   * @throws {LimitedError} (or rejects with one)
+   */
+  #count(admitted: AdmittedCaller): Promise<void> | undefined {
+    const { admission } = admitted;
+    if (this.#start.admission !== undefined || admission === undefined || admission === SYSTEM) return undefined;
+    if (admission.endpoint.callers !== undefined) return undefined;
+    const limited = this.#environment.guard.count(admission, admitted);
+    if (limited instanceof Promise) return limited.then((counted) => this.#onCounted(counted));
+    return limited && this.#onCounted(limited);
+  }
+
+  #onCounted(limited: LimitedCall): undefined {
+    this.#limited = limited;
+    if (this.#ended) limited.end();
+    if (this.#ended || this.#requests === undefined) return;
+    this.#counts = new MessageCount(limited, this.#requests, this);
+    this.#counts.add(this.#received);
   }
 
   /**
@@ -187,7 +170,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     if (!expected || (error.code === Code.INTERNAL && error.cause !== undefined)) {
       logFailure(this.#environment.log, this.#method, error.cause ?? error, "an endpoint failed unexpectedly");
     }
-    this.#end(toStatus(error, this.#context?.trailers));
+    this.#endWith(error);
     this.#closeResponses();
   }
 
@@ -201,11 +184,12 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   }
 
   #pass(message: Uint8Array, requests: MessageQueue<unknown>): void {
-    if (!this.#received) {
-      this.#received = true;
+    if (++this.#received === 1) {
       if (this.#context !== undefined && this.#start.admission === undefined) this.#admitAgain();
       if (this.#ended) return;
     }
+    this.#counts?.add(1);
+    if (this.#ended) return;
     if (this.#followed?.mayPass() === false) requests.hold();
     requests.push(message);
   }
@@ -241,7 +225,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   }
 
   onResumed(): void {
-    this.#requests?.release();
+    if (!this.#counts?.isWaiting && this.#followed?.mayPass() !== false) this.#requests?.release();
     const held = this.#held;
     this.#held = undefined;
     if (held !== undefined && this.#sendNext(held)) this.#wake?.();
@@ -269,11 +253,12 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
     }
   }
 
-  #run(request: unknown, { admission, clientAddress }: AdmittedCaller): void {
+  #run(request: unknown, { admission, address }: AdmittedCaller): void {
     if (this.#ended) return;
     const { name } = this.#method;
     const deadline = this.deadlineMonotonicMs;
-    this.#context = new EndpointContext(name, this.#start, this.#reply, deadline, admission, clientAddress);
+    this.#context = new EndpointContext(name, this.#start, this.#reply, deadline, admission, address);
+    if (this.#limited?.state !== undefined) this.#context.headers = rateLimitMetadata(this.#limited.state);
     const streams = this.#method.requestStream || this.#method.responseStream;
     if (streams && admission !== undefined && admission !== SYSTEM) {
       this.#followed = this.#environment.guard.follow(admission, this);
@@ -297,7 +282,7 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   #sendOne(response: unknown): void {
     if (this.#ended) return;
     try {
-      this.#reply.send(this.#method.encode(response));
+      this.#send(this.#method.encode(response));
       this.#end(this.#success());
     } catch (error) {
       this.fail(error);
@@ -330,7 +315,12 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
       this.#held = next;
       return false;
     }
-    return this.#reply.send(this.#method.encode(next.value));
+    return this.#send(this.#method.encode(next.value));
+  }
+
+  #send(message: Uint8Array): boolean {
+    if (this.#limited !== undefined) this.#context?.sendHeaders(NO_METADATA);
+    return this.#reply.send(message);
   }
 
   #drained(): Promise<void> {
@@ -342,29 +332,39 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   /** Ends the call although its endpoint may still be running. */
   #abort(error: StatusError): void {
     if (this.#ended) return;
-    this.#end(toStatus(error, this.#context?.trailers));
+    this.#endWith(error);
     this.#context?.abort(error);
     this.#requests?.fail(error);
     this.#closeResponses();
   }
 
-  #end(status: Status): void {
+  #endWith(error: StatusError): void {
+    const { trailers = NO_METADATA } = this.#context ?? {};
+    if (!(error instanceof LimitedError)) this.#end(toStatus(error, trailers));
+    else this.#end(toStatus(error, [...trailers, ...refusalMetadata(error)]), error.state.limit);
+  }
+
+  #end(status: Status, limit?: string): void {
     this.#ended = true;
+    this.#limited?.end();
     this.#waiting?.tryCancel();
     this.#environment.deadlines.delete(this);
     this.#followed?.end();
     this.#method.running?.delete(this);
+    if (this.#limited !== undefined && limit === undefined) this.#context?.sendHeaders(NO_METADATA);
     this.#reply.end(status);
     this.#wake?.();
     const { endpoint } = this.#method;
-    if (this.#start.admission === undefined && endpoint !== undefined) this.#report(status.code, endpoint);
+    if (this.#start.admission === undefined && endpoint !== undefined) this.#report(status.code, endpoint, limit);
   }
 
-  #report(code: Code, endpoint: Endpoint): void {
-    const { metadata } = this.#start;
+  #report(code: Code, endpoint: Endpoint, limit: string | undefined): void {
     const { caller, namespace } = this.#context ?? {};
     const milliseconds = performance.now() - this.#arrived;
-    this.#environment.onEnd?.({ code, milliseconds, metadata, caller, namespace }, endpoint);
+    this.#environment.onEnd?.(
+      { code, milliseconds, metadata: this.#start.metadata, caller, namespace, limit },
+      endpoint,
+    );
   }
 
   /**

@@ -8,7 +8,9 @@
  * error before the response begins is an error response. A later error is at the end of the body.
  */
 
+import { LimitedError } from "../../../src/call/limited-call.js";
 import { type Metadata, NO_METADATA } from "../../../src/call/metadata.js";
+import { refusalMetadata } from "../../../src/call/rate-limit.js";
 import { GrpcMessageReader, type MessageTaker } from "../../../src/rpc/http2/messages.js";
 import { asBuffer } from "../../../src/wire/buffer.js";
 import type { BodySink, BodyStream, ChunkFlow, ChunkReader } from "../../http/body.js";
@@ -213,7 +215,7 @@ export class EnvelopedStream implements BodyStream, ChunkReader, MessageTaker {
     const { shape, service } = target.endpoint;
     const isWrongCount = shape === "client_streaming" && this.#count.messages !== 1;
     const error = thrown ?? (isWrongCount ? notOneMessage(service, this.#count.messages) : undefined);
-    const passed = target.metadata.select(trailers);
+    const passed = error instanceof LimitedError ? refusalMetadata(error) : target.metadata.select(trailers);
     if (!this.#begun && error !== undefined) {
       this.#options.onMetadata(NO_METADATA, trailers);
       this.#reject(error);
