@@ -50,6 +50,13 @@ t.test("the header", async (t) => {
       t.ok((await overflow(page)) <= 0);
       await screenshot(page, `console-account-menu-${screen}`);
       await page.keyboard.press("Escape");
+      await page.locator(".who").evaluate((who) => {
+        who.textContent = "bartholomew-the-first";
+      });
+      t.ok((await overflow(page)) <= 0, "nor with a long name");
+      await page.locator(".who").evaluate((who) => {
+        who.textContent = "admin";
+      });
     });
   }
 
