@@ -825,7 +825,7 @@ export interface SetPasswordRequest {
 export interface ListAuditRequest {
   /** Only records before this revision; 0 means from the newest. */
   readonly before?: number | string;
-  /** 1 to 1000; 0 means 100. */
+  /** 1 to 1000; 0 means 100. A response may have a few more, because the records of one revision stay together. */
   readonly limit?: number | string;
   /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
   readonly filter?: string;
