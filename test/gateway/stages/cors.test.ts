@@ -15,7 +15,12 @@ const cases: [
     "any origin",
     "*",
     GOOD,
-    ["Access-Control-Allow-Origin", "*", "Access-Control-Expose-Headers", "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, *"],
+    [
+      "Access-Control-Allow-Origin",
+      "*",
+      "Access-Control-Expose-Headers",
+      "X-Request-Id, Retry-After, RateLimit, RateLimit-Policy, *",
+    ],
     true,
   ],
   ["any origin, but no page calls", "*", undefined, [], true],
