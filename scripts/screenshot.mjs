@@ -1,6 +1,6 @@
 // Takes a new screenshot for the README: docs/explore.png, the page of an endpoint with a response.
-// It builds the program first. It needs Chromium: `chromium`, or the program that PORTICO_CHROMIUM
-// names.
+// It builds the program first. It needs Chromium: `chromium-headless-shell` or `chromium`, or the
+// program that PORTICO_CHROMIUM names.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -15,9 +15,10 @@ const SIZE = { width: 1200, height: 728 };
 const MAX_BYTES = 120 * 1024;
 const WAIT_MS = 30_000;
 
-const found = process.env.PORTICO_CHROMIUM || spawnSync("which", ["chromium"], { encoding: "utf8" }).stdout.trim();
+const which = (name) => spawnSync("which", [name], { encoding: "utf8" }).stdout.trim();
+const found = process.env.PORTICO_CHROMIUM || which("chromium-headless-shell") || which("chromium");
 if (found === "")
-  throw new Error("There is no chromium: install it (apt-get install chromium) or set PORTICO_CHROMIUM");
+  throw new Error("There is no Chromium: install it (apt-get install chromium-headless-shell) or set PORTICO_CHROMIUM");
 await build();
 const folder = mkdtempSync(join(tmpdir(), "portico-screenshot-"));
 const server = spawn(process.execPath, ["dist/portico.js", "server"], {
@@ -64,5 +65,6 @@ async function take(page, address) {
   await page.getByRole("textbox", { name: "name" }).fill("Ada");
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByRole("region", { name: "Response" }).getByText("200 OK").waitFor();
+  await page.waitForFunction(() => [...document.fonts].some(({ status }) => status === "loaded"));
   await page.screenshot({ path: SCREENSHOT });
 }

@@ -96,12 +96,12 @@ export async function openOwnAuthority(
   options: OwnAuthorityOptions,
   { config, log, metrics, closeWithProcess }: Pick<Process, "config" | "log" | "metrics" | "closeWithProcess">,
 ): Promise<Authority & ProcessPart> {
-  const { data: dataFolder, adminPassword, maxRules, lease: leaseMs } = config;
+  const { data: dataFolder, adminPassword, maxRules, lease: leaseMs, maxCallTime: maxCallMs } = config;
   const services = Object.keys(BUILT_IN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
   const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
-  const given = { ...options, store, dataFolder, services, adminPassword, maxRules, leaseMs, name, log, audit };
+  const given = { ...options, store, dataFolder, services, adminPassword, maxRules, leaseMs, maxCallMs, name, log, audit };
   const authority = await openAuthority(given);
   metrics.changesRefused = () => authority.refused();
   metrics.recordsDropped = () => authority.droppedRecords();

@@ -19,6 +19,7 @@ const CONTENTS: Readonly<Record<CollectionName, string>> = {
   usage: "rows of usage",
   time: "rows of time",
   audit: "rows of the audit trail",
+  quotas: "rows of quotas",
 };
 
 export interface CopyFlags {

@@ -1,6 +1,8 @@
 /**
  * Examples of messages. The comment of a field gives its value in the words "such as `Ada`".
- * Without these words the value is invented. Messages nested deeper than MAX_DEPTH are left out,
+ * Without these words the value is invented. The example of a request leaves out a field without
+ * these words whose comment says what its absence means, such as "empty for all": an invented
+ * page token or position would be refused. Messages nested deeper than MAX_DEPTH are left out,
  * and messages with more than MAX_FIELDS fields.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
@@ -36,7 +38,7 @@ function objectOf(type: DescMessage, direction: Direction, depth: number, making
     // A secret must not be published in a document, except when the contract's author gives an
     // example.
     const isKept = isSecret(field) && suchAs(field) === undefined;
-    if (direction === "input" && (field.deprecated || isKept)) return [];
+    if (direction === "input" && (field.deprecated || isKept || isOptional(field))) return [];
     making.members++;
     const nests = depth < MAX_DEPTH && making.members < MAX_MEMBERS;
     const value = fieldExample(field, direction, nests ? depth + 1 : undefined, making);
@@ -66,6 +68,13 @@ function singleExample(field: DescField, direction: Direction, depth: number | u
   if (type.typeName === "google.protobuf.NullValue") return null;
   return (type.values[1] ?? type.values[0])?.jsonName;
 }
+
+/** By its comment, whether a request is complete without the field. No enum value is invented. */
+function isOptional(field: DescField): boolean {
+  return field.enum === undefined && suchAs(field) === undefined && ABSENCE.test(commentOf(field, field.parent.file));
+}
+
+const ABSENCE = /\b(?:absent|empty|0) (?:means|for|where|counts|leaves)\b/i;
 
 function isDuration({ typeName }: DescMessage, given = ""): boolean {
   return typeName === "google.protobuf.Duration" && /^\d{1,9}s$/.test(given);

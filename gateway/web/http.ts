@@ -80,7 +80,27 @@ async function json<HttpResult>(text: Promise<string>): Promise<HttpResult> {
   }
 }
 
-async function request(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<string> {
+/** Requests without a response yet. */
+const running = new Set<Promise<unknown>>();
+
+/** Resolves when no request is running: those that follow from a response are waited for too. */
+export async function requestsEnd(): Promise<void> {
+  do {
+    await Promise.allSettled(running);
+    // The page draws the response, and may then need more.
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  } while (running.size > 0);
+}
+
+function request(path: string, init: RequestInit, options: RequestOptions): Promise<string> {
+  const sent = send(path, init, options);
+  running.add(sent);
+  const end = () => running.delete(sent);
+  sent.then(end, end);
+  return sent;
+}
+
+async function send(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<string> {
   const headers: Record<string, string> = {};
   if (init.body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;

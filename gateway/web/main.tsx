@@ -20,6 +20,7 @@
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Layout } from "./layout.js";
+import { loadFont } from "./state/font.js";
 import { type PageProps, startRouter, usePath, useTitle } from "./state/router.js";
 import { startTheme } from "./state/theme.js";
 import { Button } from "./ui/button.js";
@@ -66,6 +67,9 @@ function Part({ part, segments }: { readonly part: string } & PageProps) {
       () => setFailed(true),
     );
   }, [part]);
+  useEffect(() => {
+    if (Page !== undefined) void loadFont();
+  }, [Page]);
   if (Page !== undefined) return <Page segments={segments} />;
   if (!failed) return <Progress label="Loading the page" />;
   return (

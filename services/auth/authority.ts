@@ -7,6 +7,7 @@
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
 
+import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../src/access/decide/restrictions.js";
@@ -29,6 +30,7 @@ import { auth } from "./endpoints/auth.js";
 import { delegation } from "./endpoints/delegation.js";
 import { enrolments } from "./endpoints/enrolments.js";
 import { KeyUses, keys } from "./endpoints/keys.js";
+import { lending } from "./endpoints/lending.js";
 import { limits } from "./endpoints/limits.js";
 import { names } from "./endpoints/names.js";
 import { namespaces } from "./endpoints/namespaces.js";
@@ -38,7 +40,8 @@ import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
-import { unknownUses } from "./limits/uses.js";
+import { Lender } from "./limits/lender.js";
+import { LenderList } from "./limits/lender-list.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
 import { droppedRecords } from "./log/audit/audit-records.js";
@@ -73,6 +76,8 @@ export interface AuthorityOptions {
   readonly maxRules: number;
   /** How long a guard may decide after a ping, in milliseconds. */
   readonly leaseMs: number;
+  /** The longest time that a call may be open, in milliseconds. Default: 90 s. */
+  readonly maxCallMs?: number | undefined;
   readonly log: Logger;
   /**
    * Name of this authority in the logs of other authorities on the store. Default: the host name.
@@ -140,7 +145,9 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const now = (): number => performance.now();
   const clock = new AuthorityClock({ clocks, log });
   const journal = await Journal.open({ log: new ChangeLog({ store, log }), logger: log, clock });
-  const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, now });
+  // The store of one machine is used by one authority at a time, so it needs no name among others.
+  const lenderId = store.mayBeStale ? randomUUID() : "";
+  const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, lenderId, now });
   // After `openLeases`, which reads the clocks of other authorities from their lease records.
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
@@ -153,15 +160,16 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const window = new UsageWindow({ rows: collectionOf(store, "usage"), log, clock: clock.now });
   storedTime.open();
   const auditKeeper = keepAudit(options, journal, clock);
-  const uses = unknownUses(clock.now());
+  const { lender, lenderList } = lend(options, { journal, leases, leaseRecords, lenderId, now });
   const stopping = new AbortController();
   const service: Service = {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
       auth({ changes, attempts }),
-      rules({ changes, maxRules, uses }),
-      limits({ changes, uses }),
+      rules({ changes, maxRules, uses: lender }),
+      limits({ changes, uses: lender }),
+      lending(lender),
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),
       namespaces({ changes, passwords }),
@@ -174,6 +182,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     ],
   };
   const close = async (): Promise<void> => {
+    await lenderList.close();
+    lender.close();
     stopNotifying();
     await keyUses.flush();
     await window.write({ all: true });
@@ -196,6 +206,22 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     close,
   };
 }
+
+/** Lends what limits of calls allow, and keeps this authority in the list of lenders. */
+function lend(
+  { store, leaseMs, log, maxCallMs = DEFAULT_MAX_CALL_MS }: AuthorityOptions,
+  parts: { journal: Journal; leases: Leases; leaseRecords: LeaseRecords; lenderId: string; now: () => number },
+): { lender: Lender; lenderList: LenderList } {
+  const { journal, leases, leaseRecords, lenderId: id, now } = parts;
+  const settled = (revision: number): Promise<void> => leases.settled(revision);
+  const lender = new Lender({ journal, settled, store, id, maxCallMs, log, now });
+  const others = (): ReadonlySet<string> | undefined => leaseRecords.lenders();
+  return { lender, lenderList: new LenderList({ journal, id, others, intervalMs: leaseMs / LOOKS_A_LEASE, log }) };
+}
+
+/** How often an authority looks for lenders that are gone, in the time of a lease. */
+const LOOKS_A_LEASE = 5;
+const DEFAULT_MAX_CALL_MS = 90_000;
 
 function keepAudit(
   { audit: limits = NO_LIMITS, log }: AuthorityOptions,
@@ -234,7 +260,12 @@ async function setUp(
  */
 async function openLeases(
   { store, leaseMs, log, name = hostname() }: AuthorityOptions,
-  { journal, clock, now }: { journal: Journal; clock: AuthorityClock; now: () => number },
+  {
+    journal,
+    clock,
+    lenderId: lender,
+    now,
+  }: { journal: Journal; clock: AuthorityClock; lenderId: string; now: () => number },
 ): Promise<{ leases: Leases; leaseRecords: LeaseRecords; stopNotifying: () => void }> {
   const common = { leaseMs, restrictions: () => journal.state.restrictions, now, log };
   const rows = collectionOf(store, "grantors");
@@ -251,6 +282,7 @@ async function openLeases(
     journal,
     clock,
     name,
+    lender,
     log,
     now,
     leaseMs,

@@ -463,18 +463,19 @@ export interface ServiceListing {
 
 /** A service that joins without an enrolment. */
 export interface ConfiguredService {
-  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
   readonly name: string;
   /** 1 to 100. */
   readonly targets: readonly Target[];
   /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   readonly descriptors: string;
-  readonly options: ServiceOptions;
+  /** How gateways call it; absent for the same as of every other service. */
+  readonly options?: ServiceOptions;
 }
 
 /** A gRPC server of a service. */
 export interface Target {
-  /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address: string;
   /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   readonly weight: number;
@@ -736,7 +737,7 @@ export interface SetRuleRequest {
   readonly rule?: Partial<Rule>;
   /**
    * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
-   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   * nothing is set: ABORTED. Absent means that the rule is replaced, whatever it is.
    */
   readonly expected?: Partial<Rule>;
 }
@@ -768,8 +769,8 @@ export interface PreviewRequest {
   /** The rule that would replace the one with its ID. */
   readonly set?: Partial<Rule>;
   /**
-   * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
-   * `auth` and `registry` are left out, because rules do not govern them.
+   * The resources to decide, at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. The registry lists
+   * them. The endpoints of `auth` and `registry` are left out, because rules do not govern them.
    */
   readonly resources?: readonly string[];
 }
@@ -804,7 +805,7 @@ export interface SetScopesRequest {
   readonly scopes?: readonly string[];
   /**
    * The scopes that the caller believes the account to hold, in any order. Where it holds others, because another
-   * administrator has set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   * administrator has set them meanwhile, nothing is set: ABORTED. Absent means that they are replaced, whatever they are.
    */
   readonly expected?: ScopeList;
 }
@@ -824,7 +825,7 @@ export interface SetPasswordRequest {
 export interface ListAuditRequest {
   /** Only records before this revision; 0 means from the newest. */
   readonly before?: number | string;
-  /** 1 to 1000; 0 means 100. */
+  /** 1 to 1000; 0 means 100. A response may have a few more, because the records of one revision stay together. */
   readonly limit?: number | string;
   /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
   readonly filter?: string;
@@ -896,9 +897,9 @@ export interface ListRefusalsRequest {
 }
 
 export interface FindRefusalsRequest {
-  /** The ID of a request, as in the header X-Request-Id of its answer. */
+  /** The ID of a request, as in the header X-Request-Id of its answer, such as `sNdvPNRewC5Q-k`. */
   readonly requestId?: string;
-  /** Instead of a request ID: the prefix of an API key, such as `ptk_4fGh81`. */
+  /** Instead of a request ID: the prefix of an API key, as in `ptk_4fGh81`; empty for none. */
   readonly key?: string;
 }
 
@@ -910,11 +911,11 @@ export interface ListUsageRequest {
   /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   readonly endpoint?: string;
   /**
-   * Only calls by this account; `<public>` for calls without a valid token. Calls are counted by account or by service, not by
+   * Only calls by this account; `<public>` for calls without a valid token, empty for all. Calls are counted by account or by service, not by
    * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
    */
   readonly account?: string;
-  /** Only calls with the API key of this prefix, such as `ptk_4fGh81`. */
+  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`; empty for all. */
   readonly key?: string;
   /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
   readonly start?: Timestamp;
@@ -931,6 +932,7 @@ export interface PutServiceRequest {
 }
 
 export interface DeleteServiceRequest {
+  /** The service, such as `shop`. */
   readonly name?: string;
 }
 

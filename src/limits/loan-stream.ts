@@ -2,11 +2,13 @@
  * One stream to one authority (Lending.Borrow). At most one request is under way: the next one
  * states what is kept after the response.
  */
-import { type Loan, LendingService, type Need } from "../gen/portico/auth/v1/lending.js";
+
 import type { BorrowRequest, BorrowResponse } from "../gen/portico/auth/v1/lending.js";
+import { LendingService, type Loan, type Need } from "../gen/portico/auth/v1/lending.js";
+import { type Moment, now } from "../moment.js";
+import type { Channel } from "../rpc/channel.js";
 import type { CallOptions, CallStream } from "../rpc/client.js";
 import { stream } from "../rpc/client.js";
-import type { Channel } from "../rpc/channel.js";
 
 /** An authority that does not respond to a request within this time, in milliseconds, is silent. */
 const RESPONSE_MS = 1_500;
@@ -19,8 +21,8 @@ export interface LoanStreamListener {
   onEnd(stream: LoanStream, error: Error | undefined): void;
 }
 
-/** Applies the response to a request that was sent at a moment of `performance.now()`. */
-type Receive = (loans: readonly Loan[], sent: number) => void;
+/** Applies the response to a request. */
+type Receive = (loans: readonly Loan[], sent: Moment) => void;
 
 export class LoanStream {
   /** Which lender the authority is; undefined until it has said so. */
@@ -29,7 +31,7 @@ export class LoanStream {
   readonly #listener: LoanStreamListener;
   readonly #guard: string;
   /** What waits for the response. */
-  #pending: { readonly sent: number; readonly count: number; readonly receive: Receive } | undefined;
+  #pending: { readonly sent: Moment; readonly count: number; readonly receive: Receive } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
@@ -52,7 +54,7 @@ export class LoanStream {
    * all.
    */
   send(appointment: bigint, needs: readonly Need[], receive: Receive): void {
-    this.#pending = { sent: performance.now(), count: needs.length, receive };
+    this.#pending = { sent: now(), count: needs.length, receive };
     this.#call.send({ appointment, needs: [...needs], guard: this.#guard });
     this.#await();
   }

@@ -159,12 +159,7 @@ function budgetsOf({ rate, quota, concurrent }: Limit): Budget[] {
 }
 
 /** Who shares the limit with this call; undefined if the limit does not apply to it. */
-function subjectOf(
-  per: Per,
-  caller: Admission["caller"],
-  namespace: string,
-  address: string,
-): string | undefined {
+function subjectOf(per: Per, caller: Admission["caller"], namespace: string, address: string): string | undefined {
   switch (per) {
     case Per.ACCOUNT:
       return caller?.account;

@@ -5,7 +5,7 @@
  */
 import type { KeyRange, KeyValueStore, StoredEntry, StoredWrite } from "./store.js";
 
-export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit"] as const;
+export const COLLECTIONS = ["log", "snapshots", "grantors", "usage", "time", "audit", "quotas"] as const;
 export type CollectionName = (typeof COLLECTIONS)[number];
 
 /** The maximum number of rows that one statement reads. */

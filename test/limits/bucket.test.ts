@@ -2,8 +2,8 @@
 // of the bucket in docs/limits.md. A second bucket, the meter, counts what is used.
 import t from "tap";
 import { Bucket, LOAN_MS } from "../../services/auth/limits/bucket.js";
-import { fc } from "../support/properties.js";
 import { FULL } from "../support/full.js";
+import { fc } from "../support/properties.js";
 
 /** A guard that uses what it was lent as late as it may, and as early. */
 class Guard {
@@ -23,7 +23,13 @@ const GUARDS = 3;
 
 type Step =
   | { readonly kind: "wait"; readonly ms: number }
-  | { readonly kind: "ask"; readonly guard: number; readonly waiting: number; readonly soon: number; readonly late: number }
+  | {
+      readonly kind: "ask";
+      readonly guard: number;
+      readonly waiting: number;
+      readonly soon: number;
+      readonly late: number;
+    }
   | { readonly kind: "return"; readonly guard: number; readonly late: number }
   | { readonly kind: "use"; readonly guard: number; readonly count: number }
   | { readonly kind: "lose"; readonly guard: number };
@@ -43,7 +49,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("lose" as const), guard }),
 );
 
-t.test("never more than burst + rate × t is used", async (t) => {
+t.test("never more than burst + rate × t is used", async () => {
   const terms = fc.record({ burst: fc.integer({ min: 1, max: 40 }), perSecond: fc.integer({ min: 1, max: 200 }) });
   fc.assert(
     fc.property(terms, fc.array(step, { maxLength: 80 }), ({ burst, perSecond }, steps) => {
@@ -74,7 +80,7 @@ t.test("never more than burst + rate × t is used", async (t) => {
         } else {
           // The request was sent before now, and the loan counts from then.
           const sent = Math.max(0, now - one.late);
-          const { amount } = bucket.lend({ guard: own.name, kept: own.tokens, returned: 0, ...one }, now);
+          const { amount } = bucket.lend({ ...one, guard: own.name, kept: own.tokens, returned: 0 }, now);
           own.end = sent + LOAN_MS;
           if (now < own.end) own.tokens += amount;
           else own.tokens = 0;
@@ -121,4 +127,14 @@ t.test("a change of the limit keeps what was used, in proportion", async (t) => 
   t.equal(bucket.left(0), 120);
   bucket.change({ rate: 0.001, burst: 10 }, 0);
   t.equal(bucket.left(0), 6);
+});
+
+t.test("a return adds at most what is still counted as lent", async (t) => {
+  const bucket = new Bucket({ rate: 0.1, burst: 10 }, 10, 0);
+  bucket.lend({ guard: "a", kept: 0, returned: 0, waiting: 10, soon: 0 }, 0);
+  // The loan has ended, the bucket is full again, and another guard uses it up.
+  bucket.lend({ guard: "b", kept: 0, returned: 0, waiting: 10, soon: 0 }, 1_200);
+  bucket.lend({ guard: "b", kept: 0, returned: 0, waiting: 0, soon: 0 }, 1_200);
+  bucket.lend({ guard: "a", kept: 0, returned: 10, waiting: 0, soon: 0 }, 1_200);
+  t.equal(bucket.left(1_200), 0);
 });

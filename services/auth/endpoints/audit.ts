@@ -46,7 +46,7 @@ async function find(changes: Changes, namespace: string, request: ListAuditReque
     const page = await changes.records(namespace, { before, limit: size });
     for (const record of page) {
       if (from !== undefined && timestampMs(record.time) < from) return { records, nextBefore: 0n };
-      // Records of one revision stay together.
+      // Records of one revision stay together, because `before` is a revision.
       if (records.length >= limit && record.revision !== before) return { records, nextBefore: before ?? 0n };
       before = record.revision;
       if (isWanted(record)) records.push(record);

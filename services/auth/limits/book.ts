@@ -6,10 +6,9 @@
  * that are not full, the oldest is forgotten too. Until it would have been full, a new bucket of
  * the limit starts as empty as it was.
  */
-import type { Budget as BudgetKind } from "../../../src/gen/portico/auth/v1/lending.js";
 import { Budget } from "../../../src/gen/portico/auth/v1/lending.js";
-import type { RevisedLimit } from "../../../src/gen/portico/auth/v1/policy.js";
 import { parseQuota, parseRate } from "../../../src/limits/limit.js";
+import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { type Asked, Bucket, type Lent, LOAN_MS, type RateTerms } from "./bucket.js";
 import { Quotas } from "./quotas.js";
@@ -54,12 +53,17 @@ export class Book {
     this.#quotas = this.#quotasOf(options.revised);
   }
 
+  /** As in the options. */
+  get created(): number | undefined {
+    return this.#options.created;
+  }
+
   get revision(): bigint {
     return this.#revised.revision;
   }
 
-  get limit(): NonNullable<RevisedLimit["limit"]> {
-    return this.#revised.limit!;
+  get limit(): RevisedLimit["limit"] {
+    return this.#revised.limit;
   }
 
   /** How many subjects it remembers. */
@@ -85,11 +89,11 @@ export class Book {
   }
 
   /**
-   * @param since when this authority began to lend the subject's tokens, by the monotonic clock
+   * @param since when a bucket that is not known here began to fill, by the monotonic clock
    * @throws {StoreError} (rejects) if a loan of a quota cannot be written
    */
   lend(
-    budget: BudgetKind,
+    budget: Budget,
     subject: string,
     asked: Asked,
     { since, now, time }: { readonly since: number; readonly now: number; readonly time: number },
@@ -158,8 +162,7 @@ export class Book {
     if (terms === undefined) return undefined;
     const found = this.#buckets.get(subject);
     if (found !== undefined) return found;
-    const { created = Number.NEGATIVE_INFINITY } = this.#options;
-    const level = created >= since ? terms.burst : Math.max(0, now - since) * terms.rate;
+    const level = Math.max(0, now - since) * terms.rate;
     const missing = Math.max(0, this.#fullAt - now) * terms.rate;
     const bucket = new Bucket(terms, Math.max(0, Math.min(level, terms.burst) - missing), now);
     this.#buckets.set(subject, bucket);
@@ -173,14 +176,14 @@ export class Book {
   }
 
   #quotasOf({ limit }: RevisedLimit): Quotas | undefined {
-    if (limit === undefined || limit.quota === "") return undefined;
+    if (limit.quota === "") return undefined;
     const { store, namespace } = this.#options;
     return new Quotas({ store, namespace, limit: limit.id, terms: parseQuota(limit.quota) });
   }
 }
 
 function rateOf({ limit }: RevisedLimit): RateTerms | undefined {
-  if (limit === undefined || limit.rate === "") return undefined;
+  if (limit.rate === "") return undefined;
   const { calls, seconds } = parseRate(limit.rate);
   return { rate: calls / (seconds * 1000), burst: Number(limit.burst) };
 }

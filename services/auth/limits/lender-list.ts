@@ -46,22 +46,22 @@ export class LenderList {
     this.#unfollow();
     await this.#writing;
     const { id, journal } = this.#options;
-    if (id !== "" && journal.state.lenders.ids.includes(id)) await this.#write(() => true, new Set([id]));
+    if (id !== "" && journal.state.limits.lenders.ids.includes(id)) await this.#write(() => true, new Set([id]));
   }
 
   /** Joins at once where a limit was just created: its first calls wait for a lender. */
   #join(): void {
     const { journal, id, others } = this.#options;
-    const { ids } = journal.state.lenders;
+    const { ids } = journal.state.limits.lenders;
     const isMissing = id === "" ? ids.length > 0 : !ids.includes(id) && others() !== undefined;
-    if (isMissing && journal.state.hasLimits) this.#begin(new Set(id === "" ? ids : []));
+    if (isMissing && journal.state.limits.size > 0) this.#begin(new Set(id === "" ? ids : []));
   }
 
   #look(): void {
     const { journal, id, others } = this.#options;
     const present = others();
     if (id === "" || present === undefined) return;
-    for (const one of journal.state.lenders.ids) {
+    for (const one of journal.state.limits.lenders.ids) {
       if (one === id || present.has(one)) this.#missed.delete(one);
       else this.#missed.set(one, (this.#missed.get(one) ?? 0) + 1);
     }
@@ -74,7 +74,7 @@ export class LenderList {
   #begin(gone: ReadonlySet<string>): void {
     if (this.#isWriting || this.#closed) return;
     this.#isWriting = true;
-    this.#writing = this.#write((state) => state.hasLimits && this.#options.id !== "", gone).finally(() => {
+    this.#writing = this.#write((state) => state.limits.size > 0 && this.#options.id !== "", gone).finally(() => {
       this.#isWriting = false;
     });
   }
@@ -83,7 +83,7 @@ export class LenderList {
     const { journal, id, log } = this.#options;
     try {
       await journal.commit(PORTICO, (state) => {
-        const { ids } = state.lenders;
+        const { ids } = state.limits.lenders;
         const left = ids.filter((one) => !gone.has(one));
         const next = joins(state) && !gone.has(id) && !left.includes(id) ? [...left, id] : left;
         if (next.length === ids.length && next.every((one) => ids.includes(one))) return [];

@@ -10,13 +10,15 @@ import type { Logger } from "pino";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
 import type { Loan, Need } from "../../../src/gen/portico/auth/v1/lending.js";
-import type { Change, RevisedLimit } from "../../../src/gen/portico/auth/v1/policy.js";
+import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { budgetKey } from "../../../src/limits/lenders.js";
+import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
 import { Appointments } from "./appointments.js";
 import { Book, type BookLoan } from "./book.js";
 import { COUNTED_MS } from "./bucket.js";
+import type { Left, LimitUses } from "./uses.js";
 
 /** Most subjects that are remembered. A subject takes some 200 bytes. */
 const MAX_SUBJECTS = 1_000_000;
@@ -47,7 +49,7 @@ export interface Borrower {
   readonly guard: string;
 }
 
-export class Lender implements StateListener {
+export class Lender implements StateListener, LimitUses {
   readonly #options: Options;
   readonly #appointments: Appointments;
   readonly #books = new Map<string, Book>();
@@ -81,9 +83,9 @@ export class Lender implements StateListener {
     const now = clock();
     const key = nameOf(need.namespace, need.limit);
     const book = this.#books.get(key);
-    const since = this.#appointments.since(budgetKey(need.namespace, need.limit, need.subject));
     const isCurrent = appointment === BigInt(this.#appointments.revision) && book?.revision === need.revision;
-    if (book === undefined || !isCurrent || since === undefined || since > now || !maySee(borrower, book)) {
+    const since = isCurrent ? this.#since(book, budgetKey(need.namespace, need.limit, need.subject)) : undefined;
+    if (book === undefined || since === undefined || since > now || !maySee(borrower, book)) {
       return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
     }
     if (this.#size >= MAX_SUBJECTS) this.#makeRoom(now);
@@ -108,16 +110,27 @@ export class Lender implements StateListener {
     for (const book of this.#books.values()) book.gone(`${enrolment}/${guard}`, ends);
   }
 
-  refusedOf(namespace: string, limit: string): { readonly refused: number; readonly since: number } | undefined {
-    return this.#books.get(nameOf(namespace, limit));
+  refusedOf(namespace: string, id: string): { readonly refused: number; readonly since: number } {
+    return this.#books.get(nameOf(namespace, id)) ?? { refused: 0, since: this.#options.journal.now };
   }
 
-  /** What is left for a subject; undefined where this authority does not know it. */
-  async left(namespace: string, limit: string, subject: string) {
+  async left(namespace: string, { limit: { id } }: Pick<RevisedLimit, "limit">, subject: string): Promise<Left> {
     const { now, journal } = this.#options;
-    const since = this.#appointments.since(budgetKey(namespace, limit, subject));
-    const known = since === undefined || since > now() ? undefined : since;
-    return this.#books.get(nameOf(namespace, limit))?.left(subject, known, now(), journal.now);
+    const book = this.#books.get(nameOf(namespace, id));
+    if (book === undefined) return {};
+    const since = this.#since(book, budgetKey(namespace, id, subject));
+    return book.left(subject, since === undefined || since > now() ? undefined : since, now(), journal.now);
+  }
+
+  /**
+   * Since when a bucket of the limit fills that is not known here, by the monotonic clock, which may
+   * be later than now; undefined if this authority does not lend it.
+   */
+  #since(book: Book, key: string): number | undefined {
+    const since = this.#appointments.since(key);
+    if (since === undefined) return undefined;
+    // Nobody has lent of a limit before it was created.
+    return book.created !== undefined && book.created >= since ? FULL : Math.max(since, this.#notBefore);
   }
 
   close(): void {
@@ -129,7 +142,7 @@ export class Lender implements StateListener {
     for (const { change } of changes) {
       switch (change?.$case) {
         case "limitSet":
-          if (change.value.limit !== undefined) this.#set(change.value.namespace, change.value.limit, true);
+          this.#set(change.value.namespace, change.value.limit as RevisedLimit, true);
           break;
         case "limitDeleted":
           this.#delete(nameOf(change.value.namespace, change.value.id));
@@ -155,15 +168,16 @@ export class Lender implements StateListener {
 
   #load(): void {
     const { state } = this.#options.journal;
-    for (const [namespace, { limits }] of state.namespaces) {
-      for (const revised of limits.values()) this.#set(namespace, revised, false);
+    const { lenders } = state.limits;
+    for (const namespace of state.namespaces.keys()) {
+      for (const revised of state.limits.of(namespace)) this.#set(namespace, revised, false);
     }
-    this.#appoint(Number(state.lenders.revision), state.lenders.ids);
+    this.#appoint(Number(lenders.revision), lenders.ids);
   }
 
   #set(namespace: string, revised: RevisedLimit, isNew: boolean): void {
     const { store, now, journal } = this.#options;
-    const key = nameOf(namespace, revised.limit?.id ?? "");
+    const key = nameOf(namespace, revised.limit.id);
     const present = this.#books.get(key);
     if (present !== undefined) present.change(revised, journal.now, now());
     else {
@@ -181,8 +195,10 @@ export class Lender implements StateListener {
   #appoint(revision: number, ids: readonly string[]): void {
     const { settled, now } = this.#options;
     this.#appointments.change(revision, ids);
+    // The only authority has lent all the time.
+    if (this.id === "" && ids.length === 0) this.#appointments.settle(revision, FULL);
     settled(revision).then(
-      () => this.#appointments.settle(revision, Math.max(now(), this.#notBefore)),
+      () => this.#appointments.settle(revision, now()),
       (err) => this.#options.log.warn({ err }, "a change of the lenders is not settled: limits refuse until the next"),
     );
   }
@@ -226,6 +242,8 @@ export class Lender implements StateListener {
 }
 
 const HOUR_MS = 3_600_000;
+/** A bucket that fills since then is full. */
+const FULL = Number.NEGATIVE_INFINITY;
 
 const NOTHING: Loan = { amount: 0n, lifetimeMs: 0n, retryMs: 0n, left: 0n, other: false };
 

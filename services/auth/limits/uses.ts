@@ -23,8 +23,3 @@ export interface LimitUses {
    */
   left(namespace: string, limit: RevisedLimit, subject: string): Left | Promise<Left>;
 }
-
-/** Knows nothing: for an authority that lends nothing. */
-export function unknownUses(since: number): LimitUses {
-  return { refusedOf: () => ({ refused: 0, since }), left: () => ({}) };
-}

@@ -237,9 +237,9 @@ export interface ExplainResponse {
 }
 
 export interface FindRefusalsRequest {
-  /** The ID of a request, as in the header X-Request-Id of its answer. */
+  /** The ID of a request, as in the header X-Request-Id of its answer, such as `sNdvPNRewC5Q-k`. */
   readonly requestId?: string | undefined;
-  /** Instead of a request ID: the prefix of an API key, such as `ptk_4fGh81`. */
+  /** Instead of a request ID: the prefix of an API key, as in `ptk_4fGh81`; empty for none. */
   readonly key?: string | undefined;
 }
 
@@ -349,7 +349,7 @@ export interface ListAccountsResponse {
 export interface ListAuditRequest {
   /** Only records before this revision; 0 means from the newest. */
   readonly before?: Int64Input | undefined;
-  /** 1 to 1000; 0 means 100. */
+  /** 1 to 1000; 0 means 100. A response may have a few more, because the records of one revision stay together. */
   readonly limit?: number | string | undefined;
   /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
   readonly filter?: string | undefined;
@@ -464,11 +464,11 @@ export interface ListUsageRequest {
   /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   readonly endpoint?: string | undefined;
   /**
-   * Only calls by this account; `<public>` for calls without a valid token. Calls are counted by account or by service, not by
+   * Only calls by this account; `<public>` for calls without a valid token, empty for all. Calls are counted by account or by service, not by
    * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
    */
   readonly account?: string | undefined;
-  /** Only calls with the API key of this prefix, such as `ptk_4fGh81`. */
+  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`; empty for all. */
   readonly key?: string | undefined;
   /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
   readonly start?: TimestampInput | undefined;
@@ -525,8 +525,8 @@ export interface PreviewRequest {
   /** The rule that would replace the one with its ID. */
   readonly set?: RuleInput | undefined;
   /**
-   * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
-   * `auth` and `registry` are left out, because rules do not govern them.
+   * The resources to decide, at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. The registry lists
+   * them. The endpoints of `auth` and `registry` are left out, because rules do not govern them.
    */
   readonly resources?: readonly string[] | undefined;
 }
@@ -680,7 +680,7 @@ export interface SetRuleRequest {
   readonly rule?: RuleInput | undefined;
   /**
    * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
-   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   * nothing is set: ABORTED. Absent means that the rule is replaced, whatever it is.
    */
   readonly expected?: RuleInput | undefined;
 }
@@ -692,7 +692,7 @@ export interface SetScopesRequest {
   readonly scopes?: readonly string[] | undefined;
   /**
    * The scopes that the caller believes the account to hold, in any order. Where it holds others, because another
-   * administrator has set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   * administrator has set them meanwhile, nothing is set: ABORTED. Absent means that they are replaced, whatever they are.
    */
   readonly expected?: ScopeList | undefined;
 }

@@ -5,23 +5,25 @@ import type { Bytes, BytesInput, Duration, Timestamp } from "../values.js";
 
 /** A service that joins without an enrolment. */
 export interface ConfiguredService {
-  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
   readonly name: string;
   /** 1 to 100. */
   readonly targets: readonly Target[];
   /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   readonly descriptors: Bytes;
+  /** How gateways call it; absent for the same as of every other service. */
   readonly options?: ServiceOptions;
 }
 
 /** A service that joins without an enrolment. */
 export interface ConfiguredServiceInput {
-  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
   readonly name?: string | undefined;
   /** 1 to 100. */
   readonly targets?: readonly TargetInput[] | undefined;
   /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   readonly descriptors?: BytesInput | undefined;
+  /** How gateways call it; absent for the same as of every other service. */
   readonly options?: ServiceOptionsInput | undefined;
 }
 
@@ -42,6 +44,7 @@ export interface CredentialInput {
 }
 
 export interface DeleteServiceRequest {
+  /** The service, such as `shop`. */
   readonly name?: string | undefined;
 }
 
@@ -273,7 +276,7 @@ export interface StatusRangeInput {
 
 /** A gRPC server of a service. */
 export interface Target {
-  /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address: string;
   /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   readonly weight: number;
@@ -281,7 +284,7 @@ export interface Target {
 
 /** A gRPC server of a service. */
 export interface TargetInput {
-  /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   readonly address?: string | undefined;
   /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   readonly weight?: number | string | undefined;

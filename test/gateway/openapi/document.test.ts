@@ -48,6 +48,8 @@ message Order {
     string cash = 12;
   }
   google.protobuf.Any more = 13;
+  // Only after this order; empty for all.
+  string after = 14;
 }
 enum Size {
   ANY = 0;
@@ -152,6 +154,7 @@ t.test("examples come from the comments, and have a limited depth", async (t) =>
   t.match(example, { name: "apples", amount: "3", picture: "AQID", counts: { key: 1 }, tags: ["text"], size: "SMALL" });
   t.notOk("next" in example || "cash" in example || "formerName" in example || "more" in example);
   t.same(example.others, []);
+  t.notOk("after" in example, "a request is complete without it, and an invented value may be refused");
 });
 
 t.test("operations say what the contract declares about a second call", async (t) => {
@@ -176,7 +179,7 @@ t.test("requests and responses have schemas of their own", async (t) => {
   const { "shop.v2.Order-output": output, "shop.v2.Order-input": input } = components.schemas;
   t.equal(input.additionalProperties, false, "unknown fields are refused");
   t.equal(output.additionalProperties, undefined, "a later version may answer with more");
-  t.same(output.required, ["name", "amount", "picture", "counts", "others", "tags", "size", "formerName"]);
+  t.same(output.required, ["name", "amount", "picture", "counts", "others", "tags", "size", "formerName", "after"]);
   t.equal(input.required, undefined);
   t.same(input.properties.name.type, ["string", "null"]);
   t.equal(output.properties.name.type, "string");
@@ -196,7 +199,7 @@ t.test("a GET has the fields that a query can carry as parameters", async (t) =>
     parameters.map(({ name, style }: { name: string; style: string }) => `${name} ${style}`),
     [
       ...["name form", "amount form", "picture form", "counts deepObject", "tags form", "gift form", "size form"],
-      ...["formerName form", "card form", "cash form"],
+      ...["formerName form", "card form", "cash form", "after form"],
     ],
     "none of a message within itself, of a list of messages, of an Any",
   );

@@ -1,5 +1,6 @@
 // The font of the pages: text is readable before it arrives, and stays in its place when it does.
 import t from "tap";
+import { until } from "../../support/until.js";
 import { checkClean, open, untilDrawn, untilSettled, untilTrue, visit } from "./browser.js";
 
 const setting = await open(t);
@@ -61,6 +62,35 @@ t.test("a page does not wait for the font, and nothing moves when the font arriv
       checkClean(t, watched);
     }
   }
+});
+
+t.test("the font is asked for after the first data", async (t) => {
+  const watched = await visit(t, setting, "/favicon.ico");
+  const { page } = watched;
+  let asked = 0;
+  await page.route("**/*.woff2", async (route) => {
+    asked++;
+    await route.continue();
+  });
+  let arrive = () => {};
+  const arrival = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const held: string[] = [];
+  await page.route("**/registry/list", async (route) => {
+    held.push(route.request().url());
+    await arrival;
+    await route.continue();
+  });
+  await page.goto("/explore");
+  await until(() => held.length > 0);
+  await untilSettled(page, 1);
+  t.equal(asked, 0);
+  arrive();
+  await page.getByRole("link", { name: "helloworld" }).first().waitFor();
+  await untilTrue(page, LOADED);
+  t.equal(asked, 1);
+  checkClean(t, watched);
 });
 
 t.test("figures in columns have one width", async (t) => {

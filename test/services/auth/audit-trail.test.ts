@@ -133,6 +133,19 @@ t.test("a start does not change the trail, although replayed entries lack the or
   t.same(await rows.after("", 100), before);
 });
 
+t.test("a page has all records of its last revision, except those that their share has replaced", async (t) => {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const journal = await opened(store);
+  await journal.commit({ namespace: "default", account: "quiet" }, () => ["one", "two", "three"].map(ruleCreated));
+  const subjects = async () =>
+    (await journal.audit.list("default", { limit: 1 })).map(({ subject }) => subject).join(", ");
+  t.equal(await subjects(), "three, two, one");
+  const rows = collectionOf(store, "audit");
+  await rows.delete((await rows.keys()).filter((key) => key.endsWith(`${journal.state.revision}/0000`)));
+  t.equal(await subjects(), "three, two");
+});
+
 t.test("records are deleted after the retention time, also in deleted namespaces", async (t) => {
   const store = openMemoryStore();
   t.teardown(() => store.close());

@@ -39,6 +39,16 @@ t.test("the audit trail lists who did what, newest first; neither it nor the sto
   );
   t.same(await list(0n, 2), records.slice(0, 2));
   t.same(await list(records[1]!.revision, 2), records.slice(2, 4));
+  for (let limit = 1; limit < records.length; limit++) {
+    const paged: typeof records = [];
+    let before = 0n;
+    do {
+      const page = await call(AuditService.list, { ...ALL_RECORDS, before, limit }, token);
+      paged.push(...page.records);
+      before = page.nextBefore;
+    } while (before > 0n);
+    t.same(paged, records, `pages of ${limit} have every record: those of the first entry too`);
+  }
   await t.rejects(list(0n, 1001), { code: Code.INVALID_ARGUMENT, message: /^limit: / });
 
   await close();

@@ -78,7 +78,7 @@ export class RecordPlacer {
     const revision = keyBefore(trail, record.revision);
     const number = this.#numbers.get(revision) ?? 0;
     this.#numbers.set(revision, number + 1);
-    const key = `${revision}/${String(number).padStart(NUMBER_DIGITS, "0")}`;
+    const key = numbered(revision, number);
     return { key, record, slot: this.#nextSlot(shareOf(trail, record)) };
   }
 
@@ -122,6 +122,18 @@ export function prefixOf(trail: string): string {
  */
 export function keyBefore(trail: string, revision?: bigint): string {
   return prefixOf(trail) + (revision === undefined ? LAST : keyOf(Number(revision)));
+}
+
+/** The keys of the records before one in its revision, newest first. Some may be absent. */
+export function earlierOfRevision(key: string): string[] {
+  const end = key.lastIndexOf("/");
+  const numbers = Array.from({ length: Number(key.slice(end + 1)) }, (_, number) => number);
+  return numbers.reverse().map((number) => numbered(key.slice(0, end), number));
+}
+
+/** The key of a record. @param revision the key before the records of its revision */
+function numbered(revision: string, number: number): string {
+  return `${revision}/${String(number).padStart(NUMBER_DIGITS, "0")}`;
 }
 
 /** The range of the keys of all records. */

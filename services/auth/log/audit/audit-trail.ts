@@ -3,12 +3,12 @@
  */
 
 import { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
-import { type Collection, collectionOf, writesTo } from "../../../../src/store/collection.js";
+import { type Collection, collectionOf, type KeyValue, writesTo } from "../../../../src/store/collection.js";
 import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../../../src/store/store.js";
 
 import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
-import { ALL_RECORDS, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
+import { ALL_RECORDS, earlierOfRevision, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
 
 /** Maximum number of records deleted at a time. */
 const BATCH = 256;
@@ -39,12 +39,23 @@ export class AuditTrail {
 
   /**
    * The newest records of a trail before a revision, newest first; without a revision, the newest
-   * of all.
+   * of all. Fewer than `limit` only at the end of the trail. More if the last revision has more
+   * records: they stay together, because the next page begins before that revision.
    * @throws {StoreError} also when a record is damaged.
    */
   async list(trail: string, { before, limit }: { before?: bigint | undefined; limit: number }): Promise<AuditRecord[]> {
     const rows = await this.#rows.before(keyBefore(trail, before), limit);
+    if (rows.length === limit) rows.push(...(await this.#restOfRevision(rows.at(-1)![0])));
     return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
+  }
+
+  /** The records of the same revision before a record, newest first. */
+  async #restOfRevision(key: string): Promise<KeyValue[]> {
+    const keys = earlierOfRevision(key);
+    if (keys.length === 0) return [];
+    const texts = await this.#rows.getMany(keys);
+    // A share may have replaced some of them.
+    return keys.flatMap((key, index): KeyValue[] => (texts[index] === undefined ? [] : [[key, texts[index]]]));
   }
 
   /** Bytes of the whole store, which includes the trails (KeyValueStore.size). */

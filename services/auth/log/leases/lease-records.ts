@@ -74,6 +74,11 @@ export interface LeaseRecords {
    * Number of other authorities with a lease record at the last reading: running, or just killed.
    */
   readonly others: number;
+  /**
+   * The IDs of the other authorities that lend (services/auth/limits/lender-list.ts); undefined
+   * while this one has no lease record, and on a store that one authority uses at a time.
+   */
+  lenders(): ReadonlySet<string> | undefined;
   /** Reads the lease records of others. Must be called before the first change. */
   open(): Promise<void>;
   /**
@@ -114,6 +119,7 @@ interface Options {
 export class LocalLeaseRecords implements LeaseRecords {
   readonly #options: Options;
   readonly others = 0;
+  readonly lenders = (): undefined => undefined;
   /** Span of our own leases, in milliseconds. */
   readonly #span: number;
   /** ID of our lease record, unless we know that it is gone. */

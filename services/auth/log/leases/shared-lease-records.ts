@@ -95,8 +95,8 @@ interface Options {
   readonly clock: Pick<AuthorityClock, "now" | "wall" | "atLeast" | "compare">;
   /** Name of this authority in the logs of others. */
   readonly name: string;
-  /** Its ID in the list of lenders. */
-  readonly lender: string;
+  /** Its ID in the list of lenders; undefined for one that does not lend. */
+  readonly lender?: string | undefined;
   readonly log: Logger;
   /** Milliseconds by the monotonic clock. */
   readonly now: () => number;
@@ -165,7 +165,6 @@ export class SharedLeaseRecords implements LeaseRecords {
     return this.#leaseRecords.size;
   }
 
-  /** The IDs of the other authorities that lend; undefined while this one has no lease record. */
   lenders(): ReadonlySet<string> | undefined {
     if (this.#own === undefined) return undefined;
     return new Set([...this.#leaseRecords.values()].flatMap(({ lender = [] }) => lender));
@@ -312,7 +311,15 @@ export class SharedLeaseRecords implements LeaseRecords {
     if (known?.text === text) return known;
     const [, span = "", , wall = "", about = "{}"] = RECORD.exec(text) ?? [];
     const { name = "", lender, lacking = {} } = readAbout(about);
-    return { text, span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN), name, lender, lacking, wall: Number(wall), since };
+    return {
+      text,
+      span: Math.min(Number(span) || MAX_SPAN, MAX_SPAN),
+      name,
+      lender,
+      lacking,
+      wall: Number(wall),
+      since,
+    };
   }
 
   /** Removes the authorities that a change need not wait for any more. */

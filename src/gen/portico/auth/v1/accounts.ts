@@ -67,7 +67,7 @@ export interface SetScopesRequest {
   scopes: string[];
   /**
    * The scopes that the caller believes the account to hold, in any order. Where it holds others, because another
-   * administrator has set them meanwhile, nothing is set: ABORTED. Absent: the scopes are replaced, whatever they are.
+   * administrator has set them meanwhile, nothing is set: ABORTED. Absent means that they are replaced, whatever they are.
    */
   expected?: ScopeList | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;

@@ -45,7 +45,7 @@ export interface AuditRecord {
 export interface ListAuditRequest {
   /** Only records before this revision; 0 means from the newest. */
   before: bigint;
-  /** 1 to 1000; 0 means 100. */
+  /** 1 to 1000; 0 means 100. A response may have a few more, because the records of one revision stay together. */
   limit: number;
   /** Only records that have this text in any of their fields, in upper or lower case; empty for all. */
   filter: string;

@@ -373,6 +373,13 @@ function createBaseCreateLimitRequest(): CreateLimitRequest {
 }
 
 export const CreateLimitRequest = {
+  encode(message: CreateLimitRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== undefined) {
+      Limit.encode(message.limit, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateLimitRequest {
     const reader = openMessage(input);
@@ -405,6 +412,16 @@ function createBaseSetLimitRequest(): SetLimitRequest {
 }
 
 export const SetLimitRequest = {
+  encode(message: SetLimitRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== undefined) {
+      Limit.encode(message.limit, writer.uint32(10).fork()).join();
+    }
+    if (message.expected !== undefined) {
+      Limit.encode(message.expected, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SetLimitRequest {
     const reader = openMessage(input);
@@ -445,6 +462,13 @@ function createBaseDeleteLimitRequest(): DeleteLimitRequest {
 }
 
 export const DeleteLimitRequest = {
+  encode(message: DeleteLimitRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteLimitRequest {
     const reader = openMessage(input);
@@ -472,10 +496,31 @@ export const DeleteLimitRequest = {
   },
 };
 
+function createBaseDeleteLimitResponse(): DeleteLimitResponse {
+  return { _unknownFields: undefined };
+}
+
 export const DeleteLimitResponse = {
   encode(message: DeleteLimitResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteLimitResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteLimitResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -657,8 +702,10 @@ export const LimitsService = {
     path: "/portico.auth.v1.Limits/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: CreateLimitRequest): Buffer => CreateLimitRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateLimitRequest => CreateLimitRequest.decode(value),
     responseSerialize: (value: Limit): Buffer => Limit.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Limit => Limit.decode(value),
   },
   /**
    * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
@@ -668,16 +715,20 @@ export const LimitsService = {
     path: "/portico.auth.v1.Limits/Set" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: SetLimitRequest): Buffer => SetLimitRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetLimitRequest => SetLimitRequest.decode(value),
     responseSerialize: (value: Limit): Buffer => Limit.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Limit => Limit.decode(value),
   },
   /** Deletes a limit. No gateway refuses by it any more when this answers. */
   delete: {
     path: "/portico.auth.v1.Limits/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteLimitRequest): Buffer => DeleteLimitRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteLimitRequest => DeleteLimitRequest.decode(value),
     responseSerialize: (value: DeleteLimitResponse): Buffer => DeleteLimitResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteLimitResponse => DeleteLimitResponse.decode(value),
   },
   /**
    * Shows which limits apply to a caller and what is left of them. Everyone sees those of the own account; an administrator,

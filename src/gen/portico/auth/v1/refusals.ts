@@ -114,9 +114,9 @@ export interface RefusalGroup {
 }
 
 export interface FindRefusalsRequest {
-  /** The ID of a request, as in the header X-Request-Id of its answer. */
+  /** The ID of a request, as in the header X-Request-Id of its answer, such as `sNdvPNRewC5Q-k`. */
   requestId: string;
-  /** Instead of a request ID: the prefix of an API key, such as `ptk_4fGh81`. */
+  /** Instead of a request ID: the prefix of an API key, as in `ptk_4fGh81`; empty for none. */
   key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

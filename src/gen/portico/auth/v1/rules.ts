@@ -75,7 +75,7 @@ export interface SetRuleRequest {
     | undefined;
   /**
    * The rule as the caller believes it to be. Where it is otherwise, because another administrator has changed it meanwhile,
-   * nothing is set: ABORTED. Absent: the rule is replaced, whatever it is.
+   * nothing is set: ABORTED. Absent means that the rule is replaced, whatever it is.
    */
   expected: Rule | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -153,8 +153,8 @@ export interface PreviewRequest {
     { $case: "set"; value: Rule }
     | undefined;
   /**
-   * The resources to decide, at most 10,000, without wildcards, such as those that the registry lists. The endpoints of
-   * `auth` and `registry` are left out, because rules do not govern them.
+   * The resources to decide, at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. The registry lists
+   * them. The endpoints of `auth` and `registry` are left out, because rules do not govern them.
    */
   resources: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;

@@ -21,11 +21,11 @@ export interface ListUsageRequest {
   /** Only calls to this endpoint of the service, such as `Helloworld.Call`; empty means all endpoints. */
   endpoint: string;
   /**
-   * Only calls by this account; `<public>` for calls without a valid token. Calls are counted by account or by service, not by
+   * Only calls by this account; `<public>` for calls without a valid token, empty for all. Calls are counted by account or by service, not by
    * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
    */
   account: string;
-  /** Only calls with the API key of this prefix, such as `ptk_4fGh81`. */
+  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`; empty for all. */
   key: string;
   /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
   start: Timestamp | undefined;

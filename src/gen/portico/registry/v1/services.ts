@@ -23,19 +23,20 @@ export enum ServiceSource {
 
 /** A service that joins without an enrolment. */
 export interface ConfiguredService {
-  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`. */
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
   name: string;
   /** 1 to 100. */
   targets: Target[];
   /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
   descriptors: Buffer;
+  /** How gateways call it; absent for the same as of every other service. */
   options: ServiceOptions | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 /** A gRPC server of a service. */
 export interface Target {
-  /** `host:port`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
   address: string;
   /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
   weight: number;
@@ -119,6 +120,7 @@ export interface FoundEndpoint {
 }
 
 export interface DeleteServiceRequest {
+  /** The service, such as `shop`. */
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
