@@ -67,7 +67,11 @@ export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   description: "What went wrong, whoever found out: the gateway or a service.",
   properties: {
-    Id: { type: "string", description: "The service that the call was directed to; `gateway` where none was found." },
+    Id: {
+      type: "string",
+      description:
+        "The service that the call was directed to; `gateway` where none was found, or a limit refused the call before.",
+    },
     Code: { type: "integer", description: "The HTTP status." },
     Detail: { type: "string", description: "What is wrong, in words for the caller." },
     Status: { type: "string", description: "The words that go with the HTTP status." },
