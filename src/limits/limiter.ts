@@ -9,6 +9,7 @@ import { type Admission, authorityUnreachable } from "../call/admission.js";
 import { type CountedCall, type LimitedCall, type LimitState, limited } from "../call/limited-call.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import { Budget } from "../gen/portico/auth/v1/lending.js";
+import { type Moment, now } from "../moment.js";
 import { budgetKey, lenderOf } from "./lenders.js";
 import type { LoanStream } from "./loan-stream.js";
 import { LoanStreams, type LoanStreamsOptions } from "./loan-streams.js";
@@ -99,46 +100,48 @@ export class Limiter {
    * respond, or no lease runs
    */
   #take(pools: readonly Pool[], slots: Pool[]): Promise<void> | undefined {
-    const now = performance.now();
-    return this.#takeNow(pools, slots, now) ? undefined : this.#waitAndTake(pools, slots, now + WAIT_MS);
+    return this.#takeNow(pools, slots) ? undefined : this.#waitAndTake(pools, slots, performance.now() + WAIT_MS);
   }
 
   /** @returns whether all tokens were here @throws {StatusError} as `#take` */
-  #takeNow(pools: readonly Pool[], slots: Pool[], now: number): boolean {
+  #takeNow(pools: readonly Pool[], slots: Pool[]): boolean {
     if (!this.#options.hasLease()) throw authorityUnreachable();
+    const at = now();
+    const { monotonic } = at;
     let lacks = false;
     let empty: Pool | undefined;
     for (const pool of pools) {
-      if (pool.limit.shadow || pool.has(now)) continue;
+      if (pool.limit.shadow || pool.has(at)) continue;
       lacks = true;
-      if (pool.isEmpty(now) && (empty === undefined || pool.retryAfter(now) > empty.retryAfter(now))) empty = pool;
+      const isLonger = empty === undefined || pool.retryAfter(monotonic) > empty.retryAfter(monotonic);
+      if (pool.isEmpty(monotonic) && isLonger) empty = pool;
     }
-    if (empty !== undefined) throw this.#refusal(empty, now);
+    if (empty !== undefined) throw this.#refusal(empty, monotonic);
     if (lacks) return false;
-    for (const pool of pools) this.#takeOne(pool, slots, now);
+    for (const pool of pools) this.#takeOne(pool, slots, at);
     return true;
   }
 
-  #takeOne(pool: Pool, slots: Pool[], now: number): void {
-    if (pool.has(now)) {
+  #takeOne(pool: Pool, slots: Pool[], at: Moment): void {
+    if (pool.has(at)) {
       if (pool.budget === Budget.CONCURRENT) slots.push(pool);
-      if (pool.take(now)) this.#ask(pool);
+      if (pool.take(at.monotonic)) this.#ask(pool);
       return;
     }
     // Only a shadow can lack a token here.
-    pool.called(now);
-    if (pool.isEmpty(now)) pool.refuse();
+    pool.called(at.monotonic);
+    if (pool.isEmpty(at.monotonic)) pool.refuse();
     else {
       pool.owe();
       this.#ask(pool);
     }
   }
 
-  #refusal(pool: Pool, now: number): StatusError {
-    pool.called(now);
+  #refusal(pool: Pool, monotonic: number): StatusError {
+    pool.called(monotonic);
     pool.refuse();
     const { limit, budget, subject } = pool;
-    return limited(refusalInWords(limit, budget, subject), pool.state(now), pool.retryAfter(now));
+    return limited(refusalInWords(limit, budget, subject), pool.state(monotonic), pool.retryAfter(monotonic));
   }
 
   async #waitAndTake(pools: readonly Pool[], slots: Pool[], deadline: number): Promise<void> {
@@ -146,9 +149,9 @@ export class Limiter {
     this.#waitingCalls++;
     try {
       do {
-        const lacking = pools.filter((pool) => !pool.limit.shadow && !pool.has(performance.now()));
+        const lacking = pools.filter((pool) => !pool.limit.shadow && !pool.has(now()));
         await this.#response(lacking, deadline);
-        if (this.#takeNow(pools, slots, performance.now())) return;
+        if (this.#takeNow(pools, slots)) return;
       } while (performance.now() < deadline);
       throw notCounted(pools, "their authority does not respond");
     } finally {
@@ -190,14 +193,14 @@ export class Limiter {
   #send(lender: string, stream: LoanStream | undefined): void {
     const due = this.#due.get(lender);
     if (due === undefined || due.size === 0 || stream?.isReady !== true) return;
-    const now = performance.now();
+    const at = now();
     const pools = [...due].slice(0, MAX_NEEDS);
     for (const pool of pools) {
       due.delete(pool);
       pool.asked = true;
     }
     this.#underWay.set(lender, pools);
-    const asked = pools.map((pool) => ({ need: pool.need(now), epoch: pool.epoch }));
+    const asked = pools.map((pool) => ({ need: pool.need(at), epoch: pool.epoch }));
     const { revision } = this.#options.policy().lenders;
     stream.send(
       revision,
@@ -208,7 +211,7 @@ export class Limiter {
           pool.asked = false;
           const loan = loans[index]!;
           if (pool.epoch !== asked[index]?.epoch) this.#askIfNeeded(pool);
-          else this.#receive(pool, pool.receive(loan, sent, performance.now()), loan.other);
+          else this.#receive(pool, pool.receive(loan, sent, now()), loan.other);
         }
       },
     );
@@ -240,9 +243,9 @@ export class Limiter {
   }
 
   #tend(): void {
-    const now = performance.now();
-    for (const pool of this.#pools) if (pool.tend(now)) this.#ask(pool);
-    this.#pools.forget(now);
+    const at = now();
+    for (const pool of this.#pools) if (pool.tend(at)) this.#ask(pool);
+    this.#pools.forget(at.monotonic);
     if (this.#pools.size > 0) return;
     clearInterval(this.#tending);
     this.#tending = undefined;
@@ -277,8 +280,8 @@ class Counted implements LimitedCall {
   }
 
   get state(): LimitState | undefined {
-    const now = performance.now();
-    const states = this.#pools.filter(({ limit }) => !limit.shadow).map((pool) => pool.state(now));
+    const at = performance.now();
+    const states = this.#pools.filter(({ limit }) => !limit.shadow).map((pool) => pool.state(at));
     if (states.length === 0) return undefined;
     return states.reduce((a, b) => (b.remaining / b.quota < a.remaining / a.quota ? b : a));
   }

@@ -5,6 +5,7 @@
 
 import type { BorrowRequest, BorrowResponse } from "../gen/portico/auth/v1/lending.js";
 import { LendingService, type Loan, type Need } from "../gen/portico/auth/v1/lending.js";
+import { type Moment, now } from "../moment.js";
 import type { Channel } from "../rpc/channel.js";
 import type { CallOptions, CallStream } from "../rpc/client.js";
 import { stream } from "../rpc/client.js";
@@ -20,8 +21,8 @@ export interface LoanStreamListener {
   onEnd(stream: LoanStream, error: Error | undefined): void;
 }
 
-/** Applies the response to a request that was sent at a moment of `performance.now()`. */
-type Receive = (loans: readonly Loan[], sent: number) => void;
+/** Applies the response to a request. */
+type Receive = (loans: readonly Loan[], sent: Moment) => void;
 
 export class LoanStream {
   /** Which lender the authority is; undefined until it has said so. */
@@ -30,7 +31,7 @@ export class LoanStream {
   readonly #listener: LoanStreamListener;
   readonly #guard: string;
   /** What waits for the response. */
-  #pending: { readonly sent: number; readonly count: number; readonly receive: Receive } | undefined;
+  #pending: { readonly sent: Moment; readonly count: number; readonly receive: Receive } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ended = false;
 
@@ -53,7 +54,7 @@ export class LoanStream {
    * all.
    */
   send(appointment: bigint, needs: readonly Need[], receive: Receive): void {
-    this.#pending = { sent: performance.now(), count: needs.length, receive };
+    this.#pending = { sent: now(), count: needs.length, receive };
     this.#call.send({ appointment, needs: [...needs], guard: this.#guard });
     this.#await();
   }

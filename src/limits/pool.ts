@@ -6,11 +6,14 @@
  * each request renews it. Tokens of a quota may be used until the day or month ends. Slots of
  * `concurrent` are taken while a call is open.
  *
- * Times are milliseconds of `performance.now()`.
+ * A loan ends by the monotonic clock, and also by the wall clock, as leases do (follow/lease.ts):
+ * while a machine is suspended, its lender counts on. Other times are milliseconds of
+ * `performance.now()`.
  */
 import type { LimitState } from "../call/limited-call.js";
 import { Budget, type Loan, type Need } from "../gen/portico/auth/v1/lending.js";
 import type { Limit } from "../gen/portico/auth/v1/limits.js";
+import type { Moment } from "../moment.js";
 import { parseQuota, parseRate } from "./limit.js";
 
 /** For how long ahead tokens are borrowed, by the calls of the last time, in milliseconds. */
@@ -52,7 +55,8 @@ export class Pool {
   epoch = 0;
   /** Tokens, or slots that are not taken. */
   #tokens = 0;
-  #end = 0;
+  #start = 0;
+  #end: Moment = { monotonic: 0, wall: 0 };
   /** Slots that calls have taken. */
   #open = 0;
   #returned = 0;
@@ -89,8 +93,9 @@ export class Pool {
   }
 
   /** Whether a call may be admitted now. */
-  has(now: number): boolean {
-    if (now >= this.#end) this.#drop();
+  has({ monotonic, wall }: Moment): boolean {
+    if (this.#tokens === 0) return false;
+    if (monotonic >= this.#end.monotonic || wall >= this.#end.wall || wall < this.#start) this.#drop();
     return this.#tokens > 0;
   }
 
@@ -145,8 +150,9 @@ export class Pool {
   }
 
   /** What the next request states and asks for. */
-  need(now: number): Need {
-    this.has(now); // Tokens whose loan has ended are gone.
+  need(at: Moment): Need {
+    this.has(at); // Tokens whose loan has ended are gone.
+    const now = at.monotonic;
     const passed = now - this.#since;
     if (passed >= MIN_COUNTED_MS) {
       this.#demand = this.#calls / passed;
@@ -172,14 +178,17 @@ export class Pool {
    * Applies the response to a request that was sent at `sent`.
    * @returns after how many milliseconds to ask again if the pool is needed then; 0 for not
    */
-  receive(loan: Loan, sent: number, now: number): number {
+  receive(loan: Loan, sent: Moment, at: Moment): number {
     const retry = Number(loan.retryMs);
     if (loan.other) return retry;
-    this.has(now);
-    this.#end = Math.max(sent + Number(loan.lifetimeMs), this.budget === Budget.QUOTA ? this.#end : 0);
-    if (now < this.#end) this.#tokens += Number(loan.amount);
+    this.has(at);
+    const lifetime = Number(loan.lifetimeMs);
+    this.#start = sent.wall;
+    this.#end = { monotonic: sent.monotonic + lifetime, wall: sent.wall + lifetime };
+    this.#tokens += Number(loan.amount);
+    this.has(at); // The response may have been under way for longer.
     this.#left = Number(loan.left);
-    this.#emptyUntil = retry > 0 && this.#tokens === 0 ? now + retry : 0;
+    this.#emptyUntil = retry > 0 && this.#tokens === 0 ? at.monotonic + retry : 0;
     this.#payOwed();
     return retry;
   }
@@ -207,15 +216,16 @@ export class Pool {
    * To be called some times in a second. Returns unused tokens, and renews loans.
    * @returns whether to send a request
    */
-  tend(now: number): boolean {
-    this.has(now);
+  tend(at: Moment): boolean {
+    this.has(at);
+    const now = at.monotonic;
     if (this.#tokens > 0 && this.waiting.size === 0 && now - this.#used >= IDLE_MS[this.budget]!) {
       if (this.budget !== Budget.CONCURRENT) this.#returned += this.#tokens;
       this.#tokens = 0;
       this.#demand = 0;
       return true;
     }
-    const isEnding = this.budget !== Budget.QUOTA && this.#end - now < RENEW_MS;
+    const isEnding = this.budget !== Budget.QUOTA && this.#end.monotonic - now < RENEW_MS;
     return ((this.#tokens > 0 || this.#open > 0) && isEnding) || (this.#refused > 0 && now - this.#asked >= REPORT_MS);
   }
 
@@ -268,7 +278,7 @@ export class Pool {
     }
     if (budget === Budget.QUOTA) {
       const { calls } = parseQuota(limit.quota);
-      const reset = empty ?? Math.max(1, Math.ceil((this.#end - now) / 1000));
+      const reset = empty ?? Math.max(1, Math.ceil((this.#end.monotonic - now) / 1000));
       return { limit: limit.id, quota: calls, window: undefined, concurrent: false, remaining: known, reset };
     }
     const { calls, seconds } = parseRate(limit.rate);

@@ -29,6 +29,8 @@ export interface Heard {
   readonly end: { readonly code: Code; readonly message: string; readonly details: readonly string[] } | undefined;
   /** Whether the first message was compressed. */
   readonly isCompressed: boolean;
+  /** The HTTP status, headers and trailers; undefined over a WebSocket. */
+  readonly head?: { readonly status: number; readonly fields: Readonly<Record<string, unknown>> };
 }
 
 /** A call that is open, or has ended. */

@@ -90,6 +90,8 @@ export interface DeployOptions {
   readonly external?: readonly ExternalService[];
   readonly heartbeatMs?: number;
   readonly stallMs?: number;
+  /** Counts the gateway's calls, instead of the limits of the guard. */
+  readonly count?: SigningGuard["count"];
   /** Remembers refused calls. */
   readonly refusals?: RefusalLog;
   /** Counts calls. */
@@ -224,6 +226,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     usage: options.usage,
     guard: {
       ...lateGuard,
+      count: options.count ?? lateGuard.count,
       admit(credentials, endpoint) {
         decided.push(endpoint.resource);
         return guard.admit(credentials, endpoint);

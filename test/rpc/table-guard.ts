@@ -28,6 +28,8 @@ export class TableGuard implements Guard {
   asks = 0;
   /** Whether messages of open streams may pass. */
   passing = true;
+  /** Counts a call against limits; by default none matches. */
+  count: Guard["count"] = () => undefined;
   readonly #followed = new Map<StreamListener, Admission>();
 
   admit(credentials: Credentials, endpoint: Guarded): Admission | Promise<Admission> {
@@ -35,8 +37,6 @@ export class TableGuard implements Guard {
     if (this.later) return new Promise(setImmediate).then(() => this.#decide(credentials, endpoint));
     return this.#decide(credentials, endpoint);
   }
-
-  count(): undefined {}
 
   allows(): boolean {
     return true;

@@ -14,19 +14,9 @@
 
 import type { Logger } from "pino";
 import type { WatchRequest, WatchResponse_Pong } from "../../gen/portico/auth/v1/policy.js";
-
-/** One moment by both clocks, in milliseconds of `performance.now()` and of `Date.now()`. */
-export interface Moment {
-  readonly monotonic: number;
-  readonly wall: number;
-}
+import { type Moment, now } from "../../moment.js";
 
 const ENDED: Moment = { monotonic: 0, wall: 0 };
-
-/** The current moment, by both clocks. */
-export function now(): Moment {
-  return { monotonic: performance.now(), wall: Date.now() };
-}
 
 /** Notified when a lease begins and ends. */
 export interface LeaseListener {

@@ -102,7 +102,7 @@ function beginHttp1({ host, port }: Address, { path, headers }: Written, read: D
   return {
     body: outgoing,
     flush: () => outgoing.flushHeaders(),
-    heard: () => read(response),
+    heard: () => heard(response, read),
     pause: () => outgoing.socket?.pause(),
     leave: () => outgoing.destroy(),
   };
@@ -134,7 +134,12 @@ function beginHttp2({ host, port }: Address, { path, headers }: Written, read: D
     stream.removeAllListeners("end"); // Node emits 'end' for a stream that it destroys.
     session.destroy();
   };
-  return { body: stream, flush() {}, heard: () => read(response), pause: () => stream.pause(), leave };
+  return { body: stream, flush() {}, heard: () => heard(response, read), pause: () => stream.pause(), leave };
+}
+
+function heard(response: Response, read: Dialect["read"]): Heard {
+  const { status, headers, trailers } = response;
+  return { ...read(response), head: { status, fields: { ...headers, ...trailers } } };
 }
 
 const UNKNOWN_JSON = Buffer.from('{"nowhere":1}');
