@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { setPriority } from "node:os";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { END_WITH_PARENT } from "./end-with-parent.js";
 import type { SourceProblem } from "./problem.js";
 
 /** A lower priority than processes that serve calls: the result of a type check can wait. */
@@ -18,12 +19,6 @@ const NICENESS = 10;
 const PROBLEM = /^(.+?)\((\d+),(\d+)\): error (TS\d+: .*)$/;
 const GLOBAL_PROBLEM = /^error (TS\d+: .*)$/;
 const DONE = /Found \d+ errors?\. Watching for file changes\.$/;
-
-/**
- * Ends the compiler when its parent process has ended for any reason. A compiler that waits for
- * changes does not notice that itself.
- */
-const END_WITH_PARENT = "--import=data:text/javascript,process.once('disconnect',()=>process.exit())";
 
 export class TypeChecker {
   readonly #child: ChildProcess;

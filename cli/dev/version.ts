@@ -6,16 +6,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { DEV_FOLDER } from "./bundle.js";
+import { END_WITH_PARENT } from "./end-with-parent.js";
 
 /** Maximum time that a version has to finish its calls, in milliseconds. Then it is killed. */
 const STOP_MS = 12_000;
 
-/**
- * The program of the process: it runs the bundle when it receives a message. It ends when its
- * parent process has ended for any reason.
- */
+/** The program of the process: it runs the bundle when it receives a message. */
 const PROGRAM = `
-  process.once("disconnect", () => process.exit());
   process.once("message", () => {
     process.argv[1] = process.cwd() + "/${DEV_FOLDER}/main.js";
     import("./${DEV_FOLDER}/main.js");
@@ -38,7 +35,7 @@ export class Version {
   readonly ended: Promise<string>;
 
   constructor({ folder, env, onLine }: VersionOptions) {
-    const args = ["--enable-source-maps", "--input-type=module", "--eval", PROGRAM];
+    const args = [END_WITH_PARENT, "--enable-source-maps", "--input-type=module", "--eval", PROGRAM];
     const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
     this.#child = child;
     this.ended = new Promise<string>((resolve) => {

@@ -1,5 +1,5 @@
 /**
- * `portico auth <verb> <noun>`: rules, accounts, keys and others. To add a noun, add a file and an
+ * `portico auth <verb> <noun>`: rules, limits, accounts, keys and others. To add a noun, add a file and an
  * entry in NOUNS.
  */
 import type { Command } from "commander";
@@ -9,18 +9,22 @@ import { account } from "./account.js";
 import { audit } from "./audit.js";
 import { enrolment } from "./enrolment.js";
 import { key } from "./key.js";
+import { applyingLimits, limit } from "./limit.js";
 import { namespace } from "./namespace.js";
 import type { Noun, Verb } from "./noun.js";
 import { explain, rule } from "./rule.js";
 
 /** In the order in which the help lists them. */
-const NOUNS: readonly Noun[] = [rule, account, key, namespace, enrolment, audit];
+const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, audit];
 
 const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example: string }>> = {
-  list: { summary: "list rules, accounts, keys, …", example: "portico auth list rules" },
-  create: { summary: "create a rule, account, key, …", example: "portico auth create account bob" },
-  delete: { summary: "delete a rule, account, key, …", example: "portico auth delete rule default" },
-  set: { summary: "change a rule, an account's scopes or password", example: "portico auth set scopes bob billing" },
+  list: { summary: "list rules, limits, accounts, keys, …", example: "portico auth list rules" },
+  create: { summary: "create a rule, limit, account, key, …", example: "portico auth create account bob" },
+  delete: { summary: "delete a rule, limit, account, key, …", example: "portico auth delete rule default" },
+  set: {
+    summary: "change a rule, a limit, an account's scopes or password",
+    example: "portico auth set scopes bob billing",
+  },
   rotate: { summary: "replace an API key by a new one", example: "portico auth rotate key ptk_4fGh81" },
 };
 
@@ -39,5 +43,5 @@ export function auth(io: Io): Command {
     for (const noun of NOUNS) for (const declared of [noun[name as Verb] ?? []].flat()) verb.addCommand(declared(io));
     command.addCommand(verb);
   }
-  return command.addCommand(explain(io));
+  return command.addCommand(explain(io)).addCommand(applyingLimits(io));
 }

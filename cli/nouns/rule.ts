@@ -24,6 +24,7 @@ import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
 import { namesAndPrefixes } from "./key.js";
+import { USE_COLUMNS } from "./limit.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
 import { warnUnheld, warnUnserved } from "./unserved.js";
 
@@ -105,16 +106,17 @@ const set = gatewayCommand({
     dryRun,
   ],
   completion: [namesOf(rules)],
-  async run(connection, id: string, { dryRun, access, ...fields }: SetOptions) {
+  async run(connection, id: string, { dryRun, access, scope, resource, priority, disabled }: SetOptions) {
     const { io, client, output } = connection;
-    if (access === undefined && Object.keys(fields).length === 0) {
+    const given = { access: access?.toUpperCase() as Access, scope, resource, priority, disabled };
+    const fields = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    if (Object.keys(fields).length === 0) {
       const advice = "Nothing to change: give --access, --scope, --resource, --priority or --disabled";
       throw new CommandError(advice, EXIT.usage);
     }
     const expected = (await rules.list(client)).find((rule) => rule.id === id);
     // The authority refuses an unknown ID.
-    const changed = { ...(expected ?? { id }), ...fields, ...(access && { access: access.toUpperCase() as Access }) };
-    const rule = changed as unknown as Rule;
+    const rule = { ...(expected ?? { id }), ...fields } as Rule;
     if (dryRun) return withSuggestion(printPreview(connection, { set: rule }), id, client, rules);
     const request = client.ask("auth/Rules/Set", { rule, expected });
     const response = await withSuggestion(request, id, client, rules);
@@ -200,7 +202,7 @@ export const rule: Noun = {
 
 export const explain = gatewayCommand({
   usage: "explain <resource>",
-  summary: "tell which rule decides about a call",
+  summary: "tell which rule decides about a call, and which limits count it",
   examples: [
     "portico auth explain --account bob service:helloworld:Helloworld.Call",
     "portico auth explain --key deploy service:helloworld:Helloworld.Call",
@@ -225,6 +227,10 @@ export const explain = gatewayCommand({
     if (output === undefined && shown.length > 0) {
       io.stdout.write("\n");
       await printList(io, undefined, shown, COLUMNS);
+    }
+    if (output === undefined && response.limits.length > 0) {
+      io.stdout.write("\n");
+      await printList(io, undefined, response.limits, USE_COLUMNS);
     }
     await warnUnserved(connection, [resource]);
   },

@@ -176,7 +176,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
   ["cli/terminal", "src/api", "src/config"],
   ["cli/http", "src/wire", "src", "src/api", "cli/terminal"],
   ["cli/command", "src/contract", "src/api", "cli/terminal", "cli/http"],
-  ["cli/nouns", "src/contract", "src/api", "cli/terminal", "cli/http", "cli/command"],
+  ["cli/nouns", "src/contract", "src/api", "src/limits", "cli/terminal", "cli/http", "cli/command"],
   ["cli/call", "src/contract", "src/api", "cli/terminal", "cli/http", "cli/command"],
   ["cli/client", "cli/terminal", "cli/command"],
   ["cli/mcp", "cli/terminal", "cli/http", "cli/command"],

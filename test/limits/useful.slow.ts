@@ -1,8 +1,9 @@
 // At steady overload, almost all of the rate is granted, however demand is spread over guards, and
 // never more than burst + rate × t. Real guards and a real authority, in one process.
 import t from "tap";
-import { callOnce, isRefused, type Limited, openLimited } from "./guards.js";
 import type { OpenGuard } from "../../src/access/guard.js";
+import { excess } from "./bound.js";
+import { callOnce, isRefused, type Limited, openLimited } from "./guards.js";
 
 interface Case {
   readonly name: string;
@@ -19,7 +20,14 @@ const CASES: readonly Case[] = [
   { name: "three guards, even", rate: "100/s", perSecond: 100, burst: 100, demand: [100, 100, 100], seconds: 5 },
   { name: "three guards, 90 % at one", rate: "100/s", perSecond: 100, burst: 100, demand: [270, 15, 15], seconds: 5 },
   { name: "eight guards, even", rate: "200/s", perSecond: 200, burst: 200, demand: Array(8).fill(60), seconds: 5 },
-  { name: "eight guards, 90 % at one", rate: "200/s", perSecond: 200, burst: 200, demand: [540, ...Array(7).fill(9)], seconds: 5 },
+  {
+    name: "eight guards, 90 % at one",
+    rate: "200/s",
+    perSecond: 200,
+    burst: 200,
+    demand: [540, ...Array(7).fill(9)],
+    seconds: 5,
+  },
 ];
 
 /** Calls at each guard for a time, and returns when calls were granted, in milliseconds. */
@@ -41,19 +49,6 @@ async function load(guards: readonly OpenGuard[], { demand, seconds }: Case): Pr
       return granted;
     }),
   );
-}
-
-/** The most calls beyond burst + rate × t that were granted in any time t. */
-function excess(times: readonly number[], { burst, perSecond }: Case): number {
-  let meter = burst;
-  let at = times[0] ?? 0;
-  let most = 0;
-  for (const time of times) {
-    meter = Math.min(burst, meter + ((time - at) * perSecond) / 1_000) - 1;
-    at = time;
-    most = Math.max(most, -meter);
-  }
-  return most;
 }
 
 for (const one of CASES) {

@@ -1,6 +1,7 @@
 // When portico dev ends for any reason, none of its processes continues.
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { until } from "../../support/until.js";
 import { newProject, replaceCompiler, skipTypes, startDev } from "./project.js";
@@ -43,15 +44,20 @@ for (const [signal, exit, checksTypes] of [
 }
 
 // The real type checker would take long to reach this state on a busy machine, because it has a low
-// priority.
-t.test("after SIGKILL, when the type checker waits for changes", linux, async (t) => {
+// priority. The exit of both programs would wait for ever, as that of a log may when nobody reads.
+t.test("after SIGKILL, when the programs would not exit by themselves", linux, async (t) => {
   const project = newProject(t.testdir());
+  const hang = 'process.on("exit", () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));';
   replaceCompiler(
     project,
-    `console.log("main.ts(1,1): error TS1: none\\nFound 1 error. Watching for file changes."); setInterval(() => {}, 60_000);`,
+    `${hang} console.log("main.ts(1,1): error TS1: none\\nFound 1 error. Watching for file changes."); setInterval(() => {}, 60_000);`,
   );
+  appendFileSync(join(project, "main.ts"), `${hang}\n`);
+  t.teardown(() => {
+    for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
+  });
   const dev = await startDev(t, project);
-  await dev.prints(/1 type error/);
+  await until(() => [/1 type error/, /greeter started in/].every((line) => line.test(dev.output())));
   t.ok(processesIn(project).length >= 3, "door, service and type checker run");
   dev.child.kill("SIGKILL");
   await until(() => processesIn(project).length === 0);

@@ -100,7 +100,7 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
 
   t.test("thousands of rules are filtered within 50 ms, and only those in sight are in the document", async (t) => {
     const many = Array.from({ length: 10_000 }, (_, at) => ({
-      ...{ id: `rule-${at}`, scope: at % 2 === 0 ? "*" : "staff", access: at % 3 === 0 ? "DENIED" : "GRANTED" },
+      ...{ id: `rule-${at}`, scope: at % 200 < 100 ? "*" : "staff", access: at % 3 === 0 ? "DENIED" : "GRANTED" },
       ...{ resource: `service:s${at % 100}:*`, priority: -at, disabled: at === 9_999 },
     }));
     const { page } = await enter(t, (page) =>
@@ -139,11 +139,11 @@ t.test("rules", { timeout: 200_000 }, async (t) => {
     await page.getByLabel("Access").selectOption("Switched off");
     t.same(await headers.allInnerTexts(), ["rule-9999"]);
     await page.getByLabel("Access").selectOption("Denied");
-    await page.getByLabel("Service").selectOption("s5");
+    await page.getByLabel("Service").selectOption("s3");
     await page.getByLabel("Scope").selectOption("staff");
-    t.equal((await headers.allInnerTexts())[0], "rule-105");
+    t.equal((await headers.allInnerTexts())[0], "rule-303");
     await page.getByRole("button", { name: "Priority" }).click();
-    t.equal((await headers.allInnerTexts())[0], "rule-9705", "sorted, the lowest priority first");
+    t.equal((await headers.allInnerTexts())[0], "rule-9903", "sorted, the lowest priority first");
     t.equal(await page.getByRole("columnheader", { name: "Priority" }).getAttribute("aria-sort"), "ascending");
     for (const label of ["Access", "Service", "Scope"]) await page.getByLabel(label, { exact: true }).selectOption("");
     await page.getByRole("button", { name: "Priority" }).click();

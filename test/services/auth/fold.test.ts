@@ -7,6 +7,7 @@ import { partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
@@ -116,6 +117,12 @@ function simpleEvent(): fc.Arbitrary<Events> {
       return { $case: "disabledRuleCreated", value: { namespace, rule } };
     }),
     fc.record({ namespace, id: name }).map((value): Events => ({ $case: "ruleDeleted", value })),
+    fc.record({ namespace, name, calls: fc.nat(2) }).map(({ namespace, name: id, calls }): Events => {
+      return { $case: "limitSet", value: { namespace, limit: Limit.fromPartial({ id, rate: `${calls}/s` }) } };
+    }),
+    // Often, so that there is often no limit.
+    ...[1, 2].map(() => fc.record({ namespace, id: name }).map((value): Events => ({ $case: "limitDeleted", value }))),
+    fc.array(name, { maxLength: 2 }).map((ids): Events => ({ $case: "lendersSet", value: { ids } })),
     key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
     seed.map((seed): Events => ({ $case: "keyRevoked", value: { sha256: hash(`k${seed}`) } })),
     fc.record({ seed, expires }).map(({ seed, expires }): Events => {
@@ -195,12 +202,21 @@ t.test("a draft knows which restrictions its changes bring into force", async (t
   };
   const created: Events = { $case: "keyCreated", value: { key: limited } };
   const revoked: Events = { $case: "keyRevoked", value: { sha256: limited.sha256 } };
+  const limitSet: Events = { $case: "limitSet", value: { namespace: "n0", limit: Limit.fromPartial({ id: "l" }) } };
+  const limitDeleted: Events = { $case: "limitDeleted", value: { namespace: "n0", id: "l" } };
+  const namespaceDeleted: Events = { $case: "namespaceDeleted", value: { name: "n0" } };
   apply(state, entryOf(0, created));
   const draft = state.draft();
   for (const [event, restrictions] of [
     [revoked, []],
     [created, ["limited-keys"]],
-    [revoked, []],
+    [limitSet, ["limited-keys", "limits"]],
+    [limitSet, ["limited-keys", "limits"]],
+    [revoked, ["limits"]],
+    [limitDeleted, []],
+    [limitDeleted, []],
+    [limitSet, ["limits"]],
+    [namespaceDeleted, []],
   ] as const) {
     apply(draft, entryOf(0, event));
     t.same(draft.restrictions, restrictions);
@@ -208,11 +224,17 @@ t.test("a draft knows which restrictions its changes bring into force", async (t
   t.same(state.restrictions, ["limited-keys"]);
 });
 
-/** Whether the restriction for limited keys is in force exactly if there is a limited key. */
+/** Whether a kind of restrictions is in force exactly if there is a limited key, or a limit. */
 function knowsRestrictions(state: State): boolean {
-  const isLimited = Snapshot.decode(bytesOf(state)).keys.some(({ resources }) => resources.length > 0);
-  return isDeepStrictEqual(state.restrictions, isLimited ? ["limited-keys"] : []);
+  const { keys, namespaces } = Snapshot.decode(bytesOf(state));
+  const isLimited = keys.some(({ resources }) => resources.length > 0);
+  const hasLimits = namespaces.some(({ limits }) => limits.length > 0);
+  return isDeepStrictEqual(state.restrictions, [
+    ...(isLimited ? ["limited-keys"] : []),
+    ...(hasLimits ? ["limits"] : []),
+  ]);
 }
+
 const textOf = (change: Change): string =>
   JSON.stringify(change, (_, value) => (typeof value === "bigint" ? `${value}` : value));
 
@@ -234,6 +256,8 @@ function seenIn(state: State) {
     })),
     count: state.accounts(name).length,
     rules: [...(state.namespaces.get(name)?.rules ?? [])].sort(),
+    limits: state.limits.of(name).sort((a, b) => (a.limit.id < b.limit.id ? -1 : 1)),
+    limit: state.limits.get(name, "a"),
     sizes: [state.namespaces.get(name)?.rules.size, state.namespaces.get(name)?.accounts.size],
     keys: numbers.slice(0, 10).map((seed) => state.keyWithPrefix(name, `ptk_${seed}`)),
   }));
@@ -245,6 +269,7 @@ function seenIn(state: State) {
     enrolments: [state.enrolments.size, ...[...state.enrolments.keys()].sort()],
     tokens: hashes.map((sha256) => [state.token(sha256), state.callerOf(sha256, 0)]),
     contextKeys: ["a", "b", "c", GATEWAY].map((name) => state.assertionKeysFor(name).sort(byName)),
+    limits: [state.limits.size, state.limits.lenders],
     grpcNames: [state.grpcNames.revision, ...["a", "b", "c"].map((name) => state.grpcNames.of(name))],
     grpcOwners: ["P.A", "p.b", "p.c"].map((name) => state.grpcNames.ownerOf(name)),
   };
@@ -297,6 +322,9 @@ t.test("an event without a target changes nothing, and sends guards no change", 
     { $case: "ruleCreated", value: { namespace: "gone", rule } },
     { $case: "ruleCreated", value: { namespace, rule: { ...rule, id: "a", scope: "other" } } },
     { $case: "ruleDeleted", value: { namespace, id: "b" } },
+    { $case: "limitSet", value: { namespace: "gone", limit: Limit.fromPartial({ id: "a" }) } },
+    { $case: "limitSet", value: { namespace, limit: undefined } },
+    { $case: "limitDeleted", value: { namespace, id: "b" } },
   ];
   const before = { ...Snapshot.decode(bytesOf(state)), revision: 0n };
   for (const event of events) {

@@ -3,25 +3,28 @@
  * force, other guards get no lease.
  */
 import t, { type Test } from "tap";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { LIMITED_KEYS, LIMITS, RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { Code, type StatusError } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { Limit, LimitsService, Per } from "../../../src/gen/portico/auth/v1/limits.js";
 import { openStore } from "../../../src/store/open.js";
 import { deferred } from "../../support/deferred.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { again } from "./again.js";
 import { FaultyStore } from "./faulty-store.js";
-import { type Open, open } from "./open.js";
+import { type Open, open, openJournal } from "./open.js";
 import { Watch } from "./watch.js";
 
 const LEASE = 600;
 /** So long that it does not end by chance. */
 const LONG = 20_000;
 const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
-const NO_LEASE = {
+const noLease = (kind: string) => ({
   code: Code.FAILED_PRECONDITION,
-  message: /^this guard gets no lease: .* does not understand \(limited-keys\); upgrade it, or delete them$/,
-};
+  message: new RegExp(`^this guard gets no lease: .* does not understand \\(${kind}\\); upgrade it, or delete them$`),
+});
 
 interface Setting extends Open {
   /**
@@ -30,6 +33,9 @@ interface Setting extends Open {
   guard(restrictions?: readonly string[]): Watch;
   create(request?: typeof LIMITED): Promise<string>;
   revoke(prefix: string): Promise<unknown>;
+  /** Creates a limit; resolves to its ID. */
+  createLimit(): Promise<string>;
+  deleteLimit(): Promise<unknown>;
 }
 
 async function setting(t: Test, options: Parameters<typeof open>[1]): Promise<Setting> {
@@ -46,6 +52,11 @@ async function setting(t: Test, options: Parameters<typeof open>[1]): Promise<Se
     },
     create: async (request = LIMITED) =>
       (await again(() => opened.call(KeysService.create, request, token))).key?.prefix ?? "",
+    createLimit: async () => {
+      const limit = Limit.fromPartial({ id: "ci", per: Per.EVERYONE, concurrent: 1 });
+      return (await again(() => opened.call(LimitsService.create, { limit }, token))).id;
+    },
+    deleteLimit: () => again(() => opened.call(LimitsService.delete, { id: "ci" }, token)),
     revoke: (prefix) => again(() => opened.call(KeysService.revoke, { prefix }, token)),
   };
 }
@@ -87,16 +98,48 @@ t.test("a guard whose connection broke counts until its lease has ended", async 
   t.ok(waited >= LEASE, `${waited} ms`);
 });
 
-t.test("while a restriction is in force, a guard that does not understand it gets no lease", async (t) => {
-  const { guard, create, revoke } = await setting(t, { leaseMs: LONG });
-  const prefix = await create();
-  await t.rejects(guard([]).first(), NO_LEASE);
-  await t.rejects(guard(["another kind"]).first(), NO_LEASE);
-  const understanding = guard(["limited-keys", "another kind"]);
-  t.match(await understanding.ping(), { leaseMs: BigInt(LONG) });
-  understanding.end();
-  await revoke(prefix);
-  t.match(await guard([]).ping(), { leaseMs: BigInt(LONG) }, "and gets one when it is gone");
+for (const kind of RESTRICTIONS) {
+  t.test(`while ${kind} are in force, a guard that does not understand them gets no lease`, async (t) => {
+    const { guard, create, revoke, createLimit, deleteLimit } = await setting(t, { leaseMs: LONG });
+    const prefix = kind === LIMITS ? await createLimit() : await create();
+    const others = RESTRICTIONS.filter((other) => other !== kind);
+    await t.rejects(guard([]).first(), noLease(kind));
+    await t.rejects(guard([...others, "another kind"]).first(), noLease(kind));
+    const understanding = guard([kind, "another kind"]);
+    t.match(await understanding.ping(), { leaseMs: BigInt(LONG) });
+    understanding.end();
+    await (kind === LIMITS ? deleteLimit() : revoke(prefix));
+    t.match(await guard([]).ping(), { leaseMs: BigInt(LONG) }, "and gets one when they are gone");
+  });
+}
+
+t.test("no limit is created while a guard with a lease does not understand limits", async (t) => {
+  const { guard, createLimit } = await setting(t, { leaseMs: LONG });
+  const old = guard([LIMITED_KEYS]);
+  await old.ping();
+  await t.rejects(createLimit(), {
+    code: Code.FAILED_PRECONDITION,
+    message:
+      /^a limit of calls cannot be created while this runs in a version that does not understand limits: shop\. /,
+  });
+  old.end();
+  await t.rejects(old.next("pong"));
+  t.ok(await createLimit(), "and is when the guard has left");
+});
+
+t.test("a guard that does not understand limits is not sent the lenders, which would end its lease", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = await openStore("sqlite:", folder);
+  t.teardown(() => store.close());
+  const { guard } = await setting(t, { store, folder, leaseMs: LONG });
+  const [old, understanding] = [guard([LIMITED_KEYS]), guard(RESTRICTIONS)];
+  for (const watch of [old, understanding]) await watch.ping();
+  const journal = await openJournal(store);
+  await journal.commit(PORTICO, () => [{ $case: "lendersSet", value: { ids: ["a", "b"] } }]);
+  for (const watch of [old, understanding]) watch.sendPing();
+  const { revision, changes } = await understanding.next("changes");
+  t.match(changes, [{ change: { $case: "lenders", value: { ids: ["a", "b"], revision } } }]);
+  t.match(await old.next("changes"), { revision, changes: [] });
 });
 
 t.test("a restriction waits for a guard that got a lease just before, whatever that guard has applied", async (t) => {
@@ -121,7 +164,7 @@ t.test("a restriction waits for a guard that got a lease just before, whatever t
   const { revision: created } = await old.next("changes");
   t.equal(created, revision + 1n);
   old.applied(created);
-  await t.rejects(old.ping(), NO_LEASE);
+  await t.rejects(old.ping(), noLease(LIMITED_KEYS));
   await creating;
   const waited = performance.now() - pinged;
   t.ok(waited >= LEASE, `${waited} ms`);

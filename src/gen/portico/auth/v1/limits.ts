@@ -301,6 +301,16 @@ function createBaseListLimitsRequest(): ListLimitsRequest {
 }
 
 export const ListLimitsRequest = {
+  encode(message: ListLimitsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(18).string(message.pageToken);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListLimitsRequest {
     const reader = openMessage(input);
@@ -336,6 +346,10 @@ export const ListLimitsRequest = {
   },
 };
 
+function createBaseListLimitsResponse(): ListLimitsResponse {
+  return { limits: [], nextPageToken: "", _unknownFields: undefined };
+}
+
 export const ListLimitsResponse = {
   encode(message: ListLimitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.limits) {
@@ -347,7 +361,44 @@ export const ListLimitsResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListLimitsResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListLimitsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limits.push(ListedLimit.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.nextPageToken = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
+
+function createBaseListedLimit(): ListedLimit {
+  return { limit: undefined, refused: 0n, since: undefined, _unknownFields: undefined };
+}
 
 export const ListedLimit = {
   encode(message: ListedLimit, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -365,6 +416,47 @@ export const ListedLimit = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListedLimit {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListedLimit();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limit = Limit.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.refused = reader.int64() as bigint;
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.since = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -529,6 +621,22 @@ function createBaseShowLimitsRequest(): ShowLimitsRequest {
 }
 
 export const ShowLimitsRequest = {
+  encode(message: ShowLimitsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.account !== "") {
+      writer.uint32(10).string(message.account);
+    }
+    if (message.key !== "") {
+      writer.uint32(18).string(message.key);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
+    }
+    if (message.resource !== "") {
+      writer.uint32(34).string(message.resource);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ShowLimitsRequest {
     const reader = openMessage(input);
@@ -578,7 +686,19 @@ export const ShowLimitsRequest = {
     closeMessage(reader);
     return message;
   },
+  fromPartial<I extends Exact<DeepPartial<ShowLimitsRequest>, I>>(object: I): ShowLimitsRequest {
+    const message = createBaseShowLimitsRequest();
+    message.account = object.account ?? "";
+    message.key = object.key ?? "";
+    message.address = object.address ?? "";
+    message.resource = object.resource ?? "";
+    return message;
+  },
 };
+
+function createBaseShowLimitsResponse(): ShowLimitsResponse {
+  return { limits: [], _unknownFields: undefined };
+}
 
 export const ShowLimitsResponse = {
   encode(message: ShowLimitsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -587,6 +707,31 @@ export const ShowLimitsResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ShowLimitsResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseShowLimitsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.limits.push(LimitUse.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -694,8 +839,10 @@ export const LimitsService = {
     path: "/portico.auth.v1.Limits/List" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ListLimitsRequest): Buffer => ListLimitsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListLimitsRequest => ListLimitsRequest.decode(value),
     responseSerialize: (value: ListLimitsResponse): Buffer => ListLimitsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListLimitsResponse => ListLimitsResponse.decode(value),
   },
   /** Creates a limit. When this answers, no gateway admits a call beyond it. */
   create: {
@@ -738,8 +885,10 @@ export const LimitsService = {
     path: "/portico.auth.v1.Limits/Show" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ShowLimitsRequest): Buffer => ShowLimitsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ShowLimitsRequest => ShowLimitsRequest.decode(value),
     responseSerialize: (value: ShowLimitsResponse): Buffer => ShowLimitsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ShowLimitsResponse => ShowLimitsResponse.decode(value),
   },
 } as const;
 
