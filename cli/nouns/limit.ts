@@ -67,7 +67,7 @@ function left({ limit, rateLeft, quotaLeft, concurrentLeft }: LimitUse): string 
     .join(", ");
 }
 
-/** The burst that a limit has if its author gave none; undefined for a rate that is not understood. */
+/** The burst of a limit whose author gave none; undefined for a rate that is not understood. */
 function usualBurst(rate: string): string | undefined {
   try {
     return `${defaultBurst(parseRate(rate))}`;
