@@ -23,6 +23,11 @@ export const list = {
       const { rules, nextPageToken } = await call("auth/Rules/List", { pageToken }, signal);
       return { items: rules, nextPageToken };
     }),
+  limits: (signal?: AbortSignal) =>
+    readPages(async (pageToken) => {
+      const { limits, nextPageToken } = await call("auth/Limits/List", { pageToken }, signal);
+      return { items: limits, nextPageToken };
+    }),
   accounts: (signal?: AbortSignal) =>
     readPages(async (pageToken) => {
       const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);

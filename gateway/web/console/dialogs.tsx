@@ -1,6 +1,7 @@
 /** The dialogs of the console: a form, a confirmation, and a secret that is shown once. */
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
+import type { ApiError } from "../http.js";
 import { useSubmit } from "../state/load.js";
 import { Button } from "../ui/button.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -26,8 +27,11 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
   readonly start?: ComponentChildren;
   /** What stays in sight, above the buttons, however long the form is. */
   readonly end?: ComponentChildren;
-  /** Runs the action. Returns undefined if the form is incomplete; its fields then say why. */
-  readonly act: () => Promise<Result> | undefined;
+  /**
+   * Runs the action. Returns undefined, or resolves to it, where the action was not taken because of
+   * what was typed; the fields then say why.
+   */
+  readonly act: () => Promise<Result | undefined> | undefined;
   /** The message that is announced afterwards. */
   readonly done?: string;
   readonly children: ComponentChildren;
@@ -42,9 +46,8 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
   const { onClose, onDone } = props;
   const reason = useId();
   const { busy, error, submit } = useSubmit(async () => {
-    const acting = act();
-    if (acting === undefined) return;
-    const result = await acting;
+    const result = await act();
+    if (result === undefined) return;
     if (done !== undefined) announce(done);
     onDone(result);
   });
@@ -79,6 +82,15 @@ export function FormDialog<Result>(props: FormDialogProps<Result>) {
       </form>
     </Dialog>
   );
+}
+
+/**
+ * Which field the authority refused, and why. The Detail begins with the field: `limit.rate: …`.
+ * @param message the name of the request's field that the form fills in, such as `limit`
+ */
+export function problemsIn(error: ApiError, message: string): Readonly<Record<string, string>> {
+  const [, of, field = "", problem = ""] = /^(\w+)\.(\w+): (.*)$/s.exec(error.message) ?? [];
+  return of === message ? { [field]: problem.charAt(0).toUpperCase() + problem.slice(1) } : {};
 }
 
 interface ConfirmDialogProps extends Omit<FormDialogProps<unknown>, "kind" | "end"> {

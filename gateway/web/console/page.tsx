@@ -1,6 +1,6 @@
 /**
- * The console, where accounts manage their keys, and administrators manage rules, accounts and
- * namespaces.
+ * The console, where accounts manage their keys, and administrators manage rules, limits, accounts
+ * and namespaces.
  */
 import type { ComponentChildren, ComponentType } from "preact";
 import { isAdmin, type Session, useSession } from "../session/session.js";
@@ -12,6 +12,7 @@ import { AccountsPage } from "./accounts.js";
 import { AuditPage } from "./audit.js";
 import { KeyPage } from "./key-page.js";
 import { KeysPage } from "./keys.js";
+import { LimitsPage } from "./limits.js";
 import { NamespacesPage } from "./namespaces.js";
 import { OverviewPage } from "./overview.js";
 import type { ConsoleProps } from "./page-frame.js";
@@ -37,6 +38,7 @@ const PAGES: readonly Page[] = [
   { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
   { segment: "keys", title: "API keys", page: KeysPage, one: KeyPage, isFor: everyone },
   { segment: "rules", title: "Rules", page: RulesPage, isFor: isAdmin },
+  { segment: "limits", title: "Limits", page: LimitsPage, isFor: isAdmin },
   { segment: "accounts", title: "Accounts", page: AccountsPage, one: AccountPage, isFor: isAdmin },
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
   { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },

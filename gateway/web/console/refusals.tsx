@@ -1,8 +1,8 @@
 /** The page of refused calls: who was refused what, and why. */
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Refusal, RefusalGroup, Refused, Rule } from "../../../src/api/types.js";
 import { isAdmin } from "../session/session.js";
-import { useLoad } from "../state/load.js";
+import { useLoad, useRefresh } from "../state/load.js";
 import { replaceAddress, useQuery } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { SelectField, TextField } from "../ui/field.js";
@@ -32,10 +32,7 @@ export function RefusalsPage({ session }: ConsoleProps) {
   const span = query.get("span") ?? SPANS[0][0];
   const filters = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ""]));
   const groups = useLoad((signal) => list.refusals({ span, ...filters }, signal), [query.toString()]);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || groups.reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [groups.reload]);
+  useRefresh(groups.reload, REFRESH_MS);
   const onAllow = isAdmin(session)
     ? async (refused: Refused) => setAllowed(await allowingRule(refused, list))
     : undefined;

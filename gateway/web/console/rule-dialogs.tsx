@@ -9,8 +9,8 @@ import { useLoad } from "../state/load.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { ErrorNotice, Progress } from "../ui/notice.js";
 import { listResources, preview } from "./authority.js";
-import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
-import { coveredBy, problemOf } from "./pattern.js";
+import { ConfirmDialog, type DialogProps, FormDialog, problemsIn } from "./dialogs.js";
+import { type InputProps, PatternField, ScopeField } from "./pattern-fields.js";
 import {
   complete,
   type Draft,
@@ -85,36 +85,6 @@ const ACCESS = [
   ["DENIED", "Denied"],
 ] as const;
 
-interface InputProps {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
-}
-
-function ScopeField({ value, problem, onInput }: InputProps & { readonly problem: string | undefined }) {
-  return (
-    <>
-      <TextField
-        label="Scope"
-        hint={
-          <>
-            <code>&lt;public&gt;</code> for everyone, <code>*</code> for anyone logged in, or a scope that accounts
-            hold.
-          </>
-        }
-        error={problem}
-        required
-        list="scopes"
-        value={value}
-        onInput={onInput}
-      />
-      <datalist id="scopes">
-        <option value="<public>" />
-        <option value="*" />
-      </datalist>
-    </>
-  );
-}
-
 function PriorityField(props: InputProps) {
   return (
     <TextField
@@ -129,47 +99,6 @@ function PriorityField(props: InputProps) {
     />
   );
 }
-
-function PatternField({
-  resources,
-  value,
-  onInput,
-}: InputProps & { readonly resources: readonly string[] | undefined }) {
-  const covered = coveredBy(value, resources ?? []);
-  const problem = value === "" ? undefined : problemOf(value);
-  const hint =
-    value === "" || problem !== undefined || resources === undefined ? (
-      <>
-        Three segments, type:name:endpoint; each a word, <code>*</code>, or a word ending in <code>*</code>, such as{" "}
-        <code>service:helloworld:*</code>.
-      </>
-    ) : covered.length === 0 ? (
-      "Covers no endpoint that is registered now."
-    ) : (
-      `Covers ${covered.length} of ${resources.length} endpoints: ${covered.slice(0, MAX_LISTED).join(", ")}${covered.length > MAX_LISTED ? ", …" : ""}`
-    );
-  return (
-    <>
-      <TextField
-        label="Resource"
-        hint={hint}
-        error={problem}
-        required
-        list="resources"
-        value={value}
-        onInput={onInput}
-      />
-      <datalist id="resources">
-        <option value="*:*:*" />
-        {resources?.map((resource) => (
-          <option key={resource} value={resource} />
-        ))}
-      </datalist>
-    </>
-  );
-}
-
-const MAX_LISTED = 3;
 
 /**
  * Why the action is locked; undefined if it may be taken. The browser says what is missing in an
@@ -192,14 +121,11 @@ function Unknown({ error, onRetry }: { readonly error: ApiError; readonly onRetr
   );
 }
 
-/**
- * Which fields the authority refused, and why. The Detail begins with the field, `create.id: …`. A
- * 409 means that the ID is taken.
- */
-function problemsOf({ status, message }: ApiError): { readonly id?: string; readonly scope?: string } {
-  if (status === 409) return { id: "A rule with this ID exists already" };
-  const [, field, problem = ""] = /^create\.(id|scope): (.*)$/s.exec(message) ?? [];
-  return field === undefined ? {} : { [field]: problem.charAt(0).toUpperCase() + problem.slice(1) };
+/** What is wrong with the fields. A 409 means that the ID is taken. */
+function problemsOf(error: ApiError): { readonly id?: string; readonly scope?: string } {
+  if (error.status === 409) return { id: "A rule with this ID exists already" };
+  const { id, scope } = problemsIn(error, "create");
+  return { ...(id && { id }), ...(scope && { scope }) };
 }
 
 /** Shows first the calls for which the decision changes. */

@@ -10,6 +10,7 @@ import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
 import { listResources } from "./authority.js";
 import { type Draft, draftOf, EditBar, editedCells } from "./rule-editor.js";
 import { RULE_COLUMNS } from "./rule-table.js";
+import { countOf, focusOnRow, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
 
 interface RuleListProps {
   readonly rules: readonly Rule[];
@@ -25,7 +26,7 @@ interface Edited {
 
 export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListProps) {
   const resources = useLoad(listResources, []);
-  const [filter, setFilter] = useState(EVERYTHING);
+  const [filter, setFilter] = useFilter(EVERYTHING);
   const [sorting, setSorting] = useState<Sorting>();
   const [edited, setEdited] = useState<Edited>();
   const searched = useMemo(() => rules.map((rule) => ({ rule, text: textOf(rule) })), [rules]);
@@ -33,7 +34,7 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
   const edit = (rule: Rule, change: Partial<Draft> = {}) => setEdited({ rule, draft: { ...draftOf(rule), ...change } });
   const close = () => {
     setEdited(undefined);
-    focusOn(edited?.rule);
+    focusOnRow(edited && menuLabel(edited.rule));
   };
   const cells = edited && editedCells(edited.draft, (draft) => setEdited({ ...edited, draft }), close);
   const columns: Column<Rule>[] = RULE_COLUMNS.map((column) => ({
@@ -51,7 +52,7 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
     <div class="stack">
       <Filters {...{ rules, filter, resources: resources.value }} onChange={setFilter} />
       <p class="hint" role="status">
-        {countOf(found.length, rules.length)}
+        {countOf(found.length, rules.length, "rule")}
       </p>
       {found.length > 0 && (
         <VirtualTable
@@ -81,18 +82,6 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
 
 function menuLabel({ id }: Rule): string {
   return `Actions for rule ${id}`;
-}
-
-/** The focus goes back to where the change began, or to the page if that row is out of sight. */
-function focusOn(rule: Rule | undefined): void {
-  const buttons = [...document.querySelectorAll<HTMLElement>(".table.virtual button")];
-  const button = buttons.find(({ ariaLabel }) => rule !== undefined && ariaLabel === menuLabel(rule));
-  (button ?? document.querySelector<HTMLElement>("main"))?.focus();
-}
-
-function countOf(found: number, all: number): string {
-  if (found === 0) return `None of ${all} rules matches.`;
-  return found === all ? `${all} rule${all === 1 ? "" : "s"}` : `${found} of ${all} rules`;
 }
 
 interface Filter {
@@ -135,7 +124,7 @@ function Filters({ rules, resources, filter, onChange }: FiltersProps) {
     onInput: (value: string) => onChange({ ...filter, [name]: value }),
   });
   return (
-    <div class="filters rule-filters">
+    <div class="filters wide-filters">
       <TextField label="Find rules" type="search" {...field("text")} />
       <SelectField label="Scope" options={scopes} {...field("scope")} />
       <SelectField label="Access" options={ACCESSES} {...field("access")} />
@@ -150,10 +139,6 @@ const ACCESSES = [
   ["DENIED", "Denied"],
   [DISABLED, "Switched off"],
 ] as const;
-
-function optionsOf(any: string, values: readonly string[]): (readonly [string, string])[] {
-  return [["", any], ...[...new Set(values)].sort().map((value) => [value, value] as const)];
-}
 
 function textOf({ id, scope, access, resource }: Rule): string {
   return [id, scope, access, resource].join(" ").toLowerCase();
@@ -189,13 +174,5 @@ const KEYS: Readonly<Record<string, keyof Rule>> = {
 /** Without sorting, the rules are in the order in which they are looked at. */
 function sorted(rules: Rule[], sorting: Sorting | undefined): Rule[] {
   const key = sorting && KEYS[sorting.title];
-  if (key === undefined) return rules;
-  const sign = sorting?.direction === "descending" ? -1 : 1;
-  return rules.sort((one, other) => sign * (one[key] < other[key] ? -1 : one[key] > other[key] ? 1 : 0));
-}
-
-/** Ascending, then descending, then the order in which the rules are looked at. */
-function nextSorting(before: Sorting | undefined, title: string): Sorting | undefined {
-  if (before?.title !== title) return { title, direction: "ascending" };
-  return before.direction === "ascending" ? { title, direction: "descending" } : undefined;
+  return key === undefined ? rules : sortedBy(rules, sorting, (rule) => rule[key]);
 }

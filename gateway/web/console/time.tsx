@@ -29,6 +29,15 @@ export function Moment({ at, relative = false }: { readonly at: string; readonly
   );
 }
 
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+
+/** `14:02`, and with the date if that is another day. */
+export function sinceWhen(at: string): string {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date(gatewayTime()).toDateString();
+  return (isToday ? TIME : MOMENT).format(date);
+}
+
 /** `3 days ago`, `in 2 hours`. */
 export function fromNow(date: Date): string {
   const ms = date.getTime() - gatewayTime();

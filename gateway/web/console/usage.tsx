@@ -3,9 +3,8 @@
  * take. The query of the address has all that was chosen.
  */
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
-import { useLoad } from "../state/load.js";
+import { useLoad, useRefresh } from "../state/load.js";
 import { replaceAddress, useQuery } from "../state/router.js";
 import { Button } from "../ui/button.js";
 import { SelectField } from "../ui/field.js";
@@ -65,12 +64,8 @@ export function UsagePage() {
   const { value: resources = [] } = useLoad(listResources, []);
   const names = [...new Set(resources.map((resource) => resource.split(":")[1] ?? ""))];
   const services = [["", "All services"], ...names.map((name) => [name, name]), ...OWN] as [string, string][];
-  useEffect(() => {
-    // A time with a start of its own is over, or will be.
-    if (start !== "") return;
-    const timer = setInterval(() => document.hidden || usage.reload(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [usage.reload, start]);
+  // A time with a start of its own is over, or will be.
+  useRefresh(usage.reload, start === "" ? REFRESH_MS : undefined);
   return (
     <>
       <PageHead title="Usage" lead="Calls over HTTP in this namespace. New calls appear within about ten seconds." />

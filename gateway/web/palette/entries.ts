@@ -1,8 +1,9 @@
 /**
  * What Ctrl+K finds: services, endpoints, fields, pages and actions, and what the account that is
- * signed in may list of accounts, keys and rules.
+ * signed in may list of accounts, keys, rules and limits.
  */
 import { list } from "../console/authority.js";
+import { allowance, pageOfLimit, sharedBy } from "../console/limit-words.js";
 import { forgetFields, pageOf, readFields } from "../explore/services.js";
 import { changes, listRegistered } from "../session/api.js";
 import { isAdmin, type Session, session, signOut } from "../session/session.js";
@@ -11,7 +12,7 @@ import { toggleTheme } from "../state/theme.js";
 import { type Findable, type Index, prepare } from "./find.js";
 
 export interface Entry extends Findable {
-  readonly kind: "Action" | "Page" | "Service" | "Endpoint" | "Field" | "Account" | "Key" | "Rule";
+  readonly kind: "Action" | "Page" | "Service" | "Endpoint" | "Field" | "Account" | "Key" | "Rule" | "Limit";
   /** Where it leads, or what it does. */
   readonly to: string | (() => void);
 }
@@ -72,6 +73,7 @@ async function readAll(who: Session | undefined): Promise<Everything> {
     who === undefined ? [] : attempt("the keys", keys),
     isAdministrator ? attempt("the accounts", accounts) : [],
     isAdministrator ? attempt("the rules", rules) : [],
+    isAdministrator ? attempt("the limits", limits) : [],
     actions(who),
     attempt("the fields", fields),
   ]);
@@ -145,5 +147,14 @@ async function rules(): Promise<Entry[]> {
     title: id,
     detail: `${scope} ${access} ${resource}`,
     to: `/console/rules?filter=${encodeURIComponent(id)}`,
+  }));
+}
+
+async function limits(): Promise<Entry[]> {
+  return (await list.limits()).map(({ limit }) => ({
+    kind: "Limit",
+    title: limit.id,
+    detail: `${allowance(limit)}, ${sharedBy(limit)}`,
+    to: pageOfLimit(limit.id),
   }));
 }

@@ -9,7 +9,7 @@ import { accessToken, checkSession } from "./session.js";
 
 /** The number of changes that this page has made. */
 export const changes = new Store(0);
-const READS = /\/(List|Find|Explain|Preview)$/;
+const READS = /\/(List|Find|Explain|Preview|Show)$/;
 
 /**
  * Calls an endpoint as the account that is signed in.

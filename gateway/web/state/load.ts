@@ -70,6 +70,18 @@ export function useLoad<Value>(
   };
 }
 
+/**
+ * Loads again from time to time while the page is in sight.
+ * @param everyMs undefined for never
+ */
+export function useRefresh(reload: () => void, everyMs: number | undefined): void {
+  useEffect(() => {
+    if (everyMs === undefined) return;
+    const timer = setInterval(() => document.hidden || reload(), everyMs);
+    return () => clearInterval(timer);
+  }, [reload, everyMs]);
+}
+
 function isFor(loaded: State<unknown>["loaded"], parameters: readonly unknown[]): boolean {
   return loaded !== undefined && isSame(loaded.parameters, parameters);
 }

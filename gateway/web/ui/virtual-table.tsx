@@ -24,6 +24,8 @@ interface VirtualTableProps<Row> {
   readonly sorting?: Sorting | undefined;
   /** Makes the titles of all columns but the last buttons. */
   readonly onSort?: (title: string) => void;
+  /** A class for the widths of the columns. */
+  readonly look?: string;
 }
 
 /** The height of a row, until one has been measured, in pixels. */
@@ -31,14 +33,15 @@ const ROW = 40;
 /** Rows above and below those in sight that are in the document too. */
 const BESIDE = 8;
 
-export function VirtualTable<Row>({ caption, columns, rows, rowKey, sorting, onSort }: VirtualTableProps<Row>) {
+export function VirtualTable<Row>(props: VirtualTableProps<Row>) {
+  const { caption, columns, rows, rowKey, sorting, onSort, look = "" } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const { first, end, row, scrollTo } = useWindow(scroller, rows.length);
   const { current, onKeyDown, onFocus } = useCurrent(scroller, rows.length, scrollTo);
   const shown = rows.slice(first, end);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard too
-    <section class="table-window" ref={scroller} tabIndex={0} aria-label={caption}>
+    <section class={`table-window ${look}`} ref={scroller} tabIndex={0} aria-label={caption}>
       <table class="table virtual" aria-rowcount={rows.length + 1}>
         <thead>
           <tr aria-rowindex={1}>

@@ -227,7 +227,7 @@ t.test("JSON, and the record of a refusal", async (t) => {
 t.test("the error object of JSON", async (t) => {
   limits.reset("refuse");
   const response = await fetch(`http://127.0.0.1:${it.port}/probe/Probe/Call`, { method: "POST" });
-  t.match(await response.json(), { Id: "probe", Code: 429, Detail: DETAIL, Status: "Too Many Requests" });
+  t.match(await response.json(), { Id: "gateway", Code: 429, Detail: DETAIL, Status: "Too Many Requests" });
 });
 
 t.test("a WebSocket is refused at its handshake", async (t) => {
@@ -274,7 +274,7 @@ t.test("an upload counts each chunk", async (t) => {
   const [response] = await once(sending, "response");
   t.equal(response.statusCode, 429);
   t.match(response.headers, { ...HEADERS, "retry-after": "2" });
-  t.match(JSON.parse(await text(response)), { Detail: DETAIL });
+  t.match(JSON.parse(await text(response)), { Id: "feed", Detail: DETAIL }, "the service was called");
   sending.destroy();
   await released(t);
 });

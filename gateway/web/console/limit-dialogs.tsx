@@ -1,0 +1,232 @@
+/** The dialogs that create, edit, enforce and delete a limit. */
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
+import { ApiError } from "../http.js";
+import { call } from "../session/api.js";
+import { useLoad } from "../state/load.js";
+import { SelectField, TextField } from "../ui/field.js";
+import { listResources } from "./authority.js";
+import { ConfirmDialog, type DialogProps, FormDialog, problemsIn } from "./dialogs.js";
+import { allowance, refusedInWords, sharedBy } from "./limit-words.js";
+import { PatternField, ScopeField } from "./pattern-fields.js";
+
+/** The dialog that is open. */
+export type Doing =
+  | { readonly what: "create"; readonly initial: Limit | undefined }
+  | { readonly what: "edit" | "shadow" | "delete"; readonly listed: ListedLimit };
+
+/** A limit while it is typed. */
+interface Draft extends Omit<Limit, "concurrent"> {
+  readonly concurrent: string;
+}
+
+const EMPTY: Draft = {
+  ...{ id: "", scope: "<public>", resource: "*:*:*", per: "ACCOUNT" },
+  ...{ rate: "", burst: "", quota: "", concurrent: "", shadow: true },
+};
+
+function draftOf(limit: Limit): Draft {
+  return { ...limit, burst: unlessZero(limit.burst), concurrent: unlessZero(limit.concurrent) };
+}
+
+function unlessZero(number: string | number): string {
+  return `${number}` === "0" ? "" : `${number}`;
+}
+
+function limitOf({ concurrent, burst, rate, quota, ...others }: Draft): Limit {
+  return { ...others, rate: rate.trim(), burst: burst || "0", quota: quota.trim(), concurrent: Number(concurrent) };
+}
+
+interface LimitDialogProps extends DialogProps {
+  /** The limit that is edited; undefined for a new one. */
+  readonly before?: Limit;
+  /** What the fields of a new limit hold at first. */
+  readonly initial?: Limit | undefined;
+}
+
+/** Creates or edits a limit. A new one is offered as a shadow. */
+export function LimitDialog({ before, initial, ...props }: LimitDialogProps) {
+  const [draft, setDraft] = useState<Draft>(() => firstDraft(before, initial));
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
+  const set = (fields: Partial<Draft>) => {
+    setDraft({ ...draft, ...fields });
+    setProblems(Object.fromEntries(Object.entries(problems).filter(([field]) => !(field in fields))));
+  };
+  const limit = limitOf(draft);
+  const act = () =>
+    send(limit, before).catch((thrown: unknown) => {
+      const found = problemsOf(ApiError.from(thrown), before === undefined);
+      if (Object.keys(found).length === 0) throw thrown;
+      setProblems(found);
+      return undefined;
+    });
+  const isSame = before !== undefined && JSON.stringify(limitOf(draftOf(before))) === JSON.stringify(limit);
+  return (
+    <FormDialog
+      {...props}
+      title={before === undefined ? "New limit" : `Edit ${before.id}`}
+      action={before === undefined ? "Create limit" : "Save change"}
+      locked={isSame ? "Nothing is changed yet." : undefined}
+      act={act}
+      done={`Limit ${draft.id} is ${before === undefined ? "created" : "changed"}`}
+      end={<ShadowField shadow={draft.shadow} onChange={(shadow) => set({ shadow })} />}
+    >
+      <Fields {...{ draft, problems, set }} isNew={before === undefined} />
+    </FormDialog>
+  );
+}
+
+function firstDraft(before: Limit | undefined, initial: Limit | undefined): Draft {
+  if (before !== undefined) return draftOf(before);
+  return initial === undefined ? EMPTY : { ...draftOf(initial), id: "", shadow: true };
+}
+
+function send(limit: Limit, before: Limit | undefined): Promise<Limit> {
+  if (before === undefined) return call("auth/Limits/Create", { limit });
+  return call("auth/Limits/Set", { limit, expected: before });
+}
+
+/** What is wrong with the fields. At a new limit a 409 means that the ID is taken. */
+function problemsOf(error: ApiError, isNew: boolean): Readonly<Record<string, string>> {
+  return isNew && error.status === 409 ? { id: "A limit with this ID exists already" } : problemsIn(error, "limit");
+}
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly problems: Readonly<Record<string, string>>;
+  readonly set: (fields: Partial<Draft>) => void;
+  readonly isNew: boolean;
+}
+
+function Fields({ draft, problems, set, isNew }: FieldsProps) {
+  const { value: resources } = useLoad(listResources, []);
+  const fields = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => fields.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(), [problems]);
+  const text = (name: "id" | "rate" | "burst" | "quota" | "concurrent") => ({
+    value: draft[name],
+    error: problems[name],
+    onInput: (value: string) => set({ [name]: value }),
+  });
+  return (
+    <div class="stack" ref={fields}>
+      {isNew && <TextField label="ID" hint="Names the limit, such as ci." required {...text("id")} />}
+      <SelectField
+        label="Shared by"
+        hint={SHARED_BY_HINTS[draft.per]}
+        error={problems.per}
+        options={SHARED_BY}
+        value={draft.per}
+        onInput={(per) => set({ per: per as Per })}
+      />
+      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
+      <PatternField resources={resources} value={draft.resource} onInput={(resource) => set({ resource })} />
+      <div class="field-pair">
+        <TextField label="Rate" hint="Such as 100/s, 5/m, 1/h or 10/d." {...text("rate")} />
+        <TextField
+          label="Burst"
+          hint="So many at once after a silence; empty for one second’s."
+          type="number"
+          min={1}
+          max={2 ** 31 - 1}
+          {...text("burst")}
+        />
+        <TextField label="Quota" hint="Such as 5000/day or 1000000/month, by UTC." {...text("quota")} />
+        <TextField
+          label="Open at once"
+          hint="Calls that may be open at one time."
+          type="number"
+          min={1}
+          max={1_000_000}
+          {...text("concurrent")}
+        />
+      </div>
+    </div>
+  );
+}
+
+const SHARED_BY: readonly (readonly [Per, string])[] = (
+  ["ACCOUNT", "KEY", "ADDRESS", "NAMESPACE", "EVERYONE"] as const
+).map((per) => {
+  const words = sharedBy({ per });
+  return [per, words.charAt(0).toUpperCase() + words.slice(1)];
+});
+
+const SHARED_BY_HINTS: Readonly<Record<Per, string>> = {
+  PER_UNSPECIFIED: "",
+  ACCOUNT: "Each has the limit to itself. Calls without an account are not counted.",
+  KEY: "Each has the limit to itself. Calls without an API key are not counted.",
+  ADDRESS: "Each address of a client has the limit to itself; of IPv6, each network of 64 bits.",
+  NAMESPACE: "Each has the limit to itself. A limit of the namespace default counts the calls of all.",
+  EVERYONE: "They share one limit.",
+};
+
+interface ShadowFieldProps {
+  readonly shadow: boolean;
+  readonly onChange: (shadow: boolean) => void;
+}
+
+function ShadowField({ shadow, onChange }: ShadowFieldProps) {
+  return (
+    <div class="field">
+      <label class="check">
+        <input type="checkbox" checked={shadow} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+        Only count, refuse nothing
+      </label>
+      <p class="hint">
+        {shadow
+          ? "A shadow shows how many calls the limit would refuse, before anyone notices. Enforce it when the number is right."
+          : "Takes effect at once, at every gateway: calls beyond the limit are refused with 429."}
+      </p>
+    </div>
+  );
+}
+
+/** Asks before a shadow refuses calls, or before a limit no longer does. */
+export function ShadowDialog({ listed, ...props }: { readonly listed: ListedLimit } & DialogProps) {
+  const { limit } = listed;
+  const { id, shadow } = limit;
+  const act = () => call("auth/Limits/Set", { limit: { ...limit, shadow: !shadow }, expected: limit });
+  return (
+    <FormDialog
+      {...props}
+      title={shadow ? `Enforce ${id}` : `Only count with ${id}`}
+      action={shadow ? "Enforce limit" : "Only count"}
+      act={act}
+      done={shadow ? `Limit ${id} is enforced` : `Limit ${id} only counts now`}
+    >
+      <p class={`notice ${shadow && listed.refused !== "0" ? "warning" : ""}`}>
+        <strong>It {refusedInWords(listed)}.</strong>
+      </p>
+      {shadow ? (
+        <p>
+          From now on it refuses such calls with 429, at once and at every gateway: calls of{" "}
+          <code>{limit.resource}</code> by <code>{limit.scope}</code>, as soon as there are more than {allowance(limit)}
+          , from {sharedBy(limit)}.
+        </p>
+      ) : (
+        <p>From now on it refuses nothing, and counts the calls that it would refuse.</p>
+      )}
+    </FormDialog>
+  );
+}
+
+export function DeleteLimitDialog({ limit, ...props }: { readonly limit: Limit } & DialogProps) {
+  const { id } = limit;
+  return (
+    <ConfirmDialog
+      {...props}
+      title="Delete a limit"
+      name={id}
+      what="the limit’s ID"
+      action="Delete limit"
+      act={() => call("auth/Limits/Delete", { id })}
+      done={`Limit ${id} is deleted`}
+    >
+      <p>
+        {limit.shadow
+          ? "It counts no calls any more. It has refused none, because it is a shadow."
+          : `Nothing is refused by it any more, at once and at every gateway. It allows ${allowance(limit)}, ${sharedBy(limit)}.`}
+      </p>
+    </ConfirmDialog>
+  );
+}
