@@ -224,7 +224,7 @@ class Steps {
     if (!ended) {
       this.#event("break", `the stream of gateway ${index} to lender ${lender} ends`, (next) => {
         const own = at(next.gateways, index);
-        // The lender would take a request that is still under way after those of the next stream.
+        // The lender would take a request under way after requests of the next stream.
         if (loan === undefined && !this.#has("a lender takes no request from an older stream")) own.late = own.exchange;
         // A request under way is lost. A response may be buffered at the gateway.
         if (own.exchange?.loan === undefined || this.#has("a gateway takes no loan from a stream that has ended"))
