@@ -63,6 +63,8 @@ export function reasonOf({ reason, cause, account }: Refused): string {
       return "refused by the service";
     case "OVERLOAD":
       return "the service is overloaded";
+    case "CALL_LIMIT":
+      return `limit ${cause} is used up`;
     default:
       return "too many to be told apart";
   }
