@@ -153,6 +153,21 @@ async function pageInCache({ handler }: Scene): Promise<End> {
 const denied = (it: Scene): Promise<End> =>
   call({ target: "/probe/closed/call", headers: ["Authorization", `Bearer ${it.admin}`] })(it);
 
+/** A limit of one call a day, which another call has used up. */
+async function limited(it: Scene): Promise<End> {
+  const headers = ["Authorization", `Bearer ${it.admin}`, "Content-Type", "application/json"];
+  const limits = (endpoint: string, body: object) =>
+    call({ method: "POST", target: `/auth/Limits/${endpoint}`, headers, body: JSON.stringify(body) })(it);
+  await limits("Create", { limit: { id: "one", rate: "1/d", per: "EVERYONE" } });
+  await call({ target: "/helloworld" })(it);
+  it.dispatched.length = 0;
+  const end = await call({ target: "/helloworld" })(it);
+  const { length } = it.dispatched;
+  await limits("Delete", { id: "one" });
+  it.dispatched.length = length;
+  return end;
+}
+
 const CASES: readonly Case[] = [
   { stage: "port", status: 400, detail: /Host is missing/, run: send("GET / HTTP/1.1\r\nConnection: close\r\n\r\n") },
   { stage: "port", status: 405, detail: /CONNECT/, run: send("CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n") },
@@ -252,6 +267,7 @@ const CASES: readonly Case[] = [
   { stage: "admit", status: 403, detail: /Forbidden/, run: denied },
   { stage: "admit", status: 408, detail: /took too long/, run: send(`${POST}Content-Length: 14\r\n\r\n{`) },
   { stage: "admit", status: 413, detail: /not be larger/, run: send(`${POST}Content-Length: 9999999\r\n\r\n`) },
+  { stage: "admit", status: 429, detail: /Limit one allows/, run: limited },
   {
     stage: "admit",
     status: 499,
