@@ -1,4 +1,5 @@
 // How the HTTP port counts requests against limits of calls, in every dialect over real sockets.
+import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
@@ -7,10 +8,10 @@ import { WebSocket } from "ws";
 import type { RefusedRequest } from "../../../gateway/stages/options.js";
 import { Code } from "../../../src/errors.js";
 import type { Conversation, DialectClient, Heard, OpenCall } from "../../contract/dialect.js";
-import { DETAIL, HEADERS, ScriptedLimits } from "../../rpc/scripted-limits.js";
+import { type Act, DETAIL, HEADERS, ScriptedLimits } from "../../rpc/scripted-limits.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
-import { login } from "../deployment.js";
+import { ask, login } from "../deployment.js";
 import { createRule, deleteRule, dial, open, refused, scene } from "../dialects/json/streams/client.js";
 import { send } from "../dialects/mcp/client.js";
 import { clientsOf } from "../dialects/rpc/clients.js";
@@ -319,6 +320,26 @@ t.test("an upload counts each chunk", async (t) => {
   t.match(JSON.parse(await text(response)), { Id: "feed", Detail: DETAIL }, "the service was called");
   sending.destroy();
   await released(t);
+});
+
+t.test("a count at once makes no promise, and the guard decides once", async (t) => {
+  const made: string[] = [];
+  const hook = createHook({ init: (_id, type) => void made.push(type) });
+  const promisesOf = async (act: Act | undefined): Promise<number> => {
+    limits.reset(act);
+    it.decided.length = 0;
+    made.length = 0;
+    hook.enable();
+    await ask(handler, { target: "/probe/Probe/Tell" });
+    hook.disable();
+    t.equal(limits.counted.length, 1);
+    t.same(it.decided, ["service:probe:Probe.Tell"]);
+    return made.filter((type) => type === "PROMISE").length;
+  };
+  await promisesOf(undefined); // The first call resolves what later calls share.
+  const without = await promisesOf(undefined);
+  t.ok(without > 0 && without < 20, `${without} promises`);
+  t.equal(await promisesOf("grant"), without);
 });
 
 t.test("Portico's own endpoints and routes are exempt", async (t) => {
