@@ -24,15 +24,18 @@ const BATCHES_OF_ROUND = 40;
 const ROUNDS = 15;
 
 const IPV4 = "192.0.2.1";
-const CASES: readonly { readonly name: string; readonly limits: readonly Partial<Limit>[]; readonly address?: string }[] =
-  [
-    { name: "a namespace without limits", limits: [] },
-    { name: "ten limits, none for the endpoint", limits: Array(10).fill({ ...RATE, resource: "service:other:*" }) },
-    { name: "one limit, for everyone", limits: [RATE] },
-    { name: "one limit, for each address", limits: [{ ...RATE, per: Per.ADDRESS }] },
-    { name: "the same, IPv6", limits: [{ ...RATE, per: Per.ADDRESS }], address: "2001:db8:1:2:3:4:5:6" },
-    { name: "three limits", limits: [RATE, { ...RATE, per: Per.ADDRESS }, { ...RATE, per: Per.NAMESPACE }] },
-  ];
+const CASES: readonly {
+  readonly name: string;
+  readonly limits: readonly Partial<Limit>[];
+  readonly address?: string;
+}[] = [
+  { name: "a namespace without limits", limits: [] },
+  { name: "ten limits, none for the endpoint", limits: Array(10).fill({ ...RATE, resource: "service:other:*" }) },
+  { name: "one limit, for everyone", limits: [RATE] },
+  { name: "one limit, for each address", limits: [{ ...RATE, per: Per.ADDRESS }] },
+  { name: "the same, IPv6", limits: [{ ...RATE, per: Per.ADDRESS }], address: "2001:db8:1:2:3:4:5:6" },
+  { name: "three limits", limits: [RATE, { ...RATE, per: Per.ADDRESS }, { ...RATE, per: Per.NAMESPACE }] },
+];
 
 /** Stands in for a test. */
 class Teardowns {
