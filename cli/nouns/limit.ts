@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Limit, LimitUse, ListedLimit, Per } from "../../src/api/types.js";
-import { defaultBurst, parseRate } from "../../src/limits/rate.js";
+import { usualBurst } from "../../src/limits/rate.js";
 import { CompletedOption, type NamedItems, namesOf, resources, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
@@ -64,15 +64,6 @@ function left({ limit, rateLeft, quotaLeft, concurrentLeft }: LimitUse): string 
   ]
     .filter((part) => part !== false)
     .join(", ");
-}
-
-/** The burst of a limit whose author gave none; undefined for a rate that is not understood. */
-function usualBurst(rate: string): string | undefined {
-  try {
-    return `${defaultBurst(parseRate(rate))}`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** As typed: the authority reports what is wrong with it. */

@@ -52,6 +52,15 @@ export function defaultBurst({ calls, seconds }: Rate): number {
   return Math.max(1, Math.floor(calls / seconds));
 }
 
+/** `defaultBurst` as text; undefined for a rate that is not understood. */
+export function usualBurst(rate: string): string | undefined {
+  try {
+    return `${defaultBurst(parseRate(rate))}`;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A checked rate in words: `100 calls a second`. */
 export function rateInWords(rate: string): string {
   const [calls, unit = ""] = rate.split("/");

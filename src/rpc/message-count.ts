@@ -15,7 +15,7 @@ export class MessageCount {
   #isWaiting = false;
   #isRefused = false;
 
-  /** @param listener hears that the messages that had to wait are counted, or that one is refused */
+  /** @param listener hears when the messages that had to wait are counted, or one is refused */
   constructor(limited: LimitedCall, requests: MessageQueue<unknown>, listener: StreamListener) {
     this.#limited = limited;
     this.#requests = requests;

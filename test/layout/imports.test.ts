@@ -172,7 +172,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "gateway/catalog",
     "gateway/stages",
   ],
-  ["gateway/web", "src/contract", "src/api"],
+  ["gateway/web", "src/contract", "src/api", "src/limits"],
   ["cli/terminal", "src/api", "src/config"],
   ["cli/http", "src/wire", "src", "src/api", "cli/terminal"],
   ["cli/command", "src/contract", "src/api", "cli/terminal", "cli/http"],

@@ -2,7 +2,7 @@
  * A process with a guard that follows authorities over gRPC, and counts calls at a steady pace. It
  * prints the moment of each call that was counted, in milliseconds since 1970.
  *
- *     node --import=tsx guard-process.ts '{"authority":["127.0.0.1:1"],"token":"pte_…","perSecond":80}'
+ *     node --import=tsx guard-process.ts '{"authority":["127.0.0.1:1"],"token":"pte_…",…}'
  */
 import pino from "pino";
 import { Authorities } from "../../src/access/follow/authorities.js";

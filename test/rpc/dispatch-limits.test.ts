@@ -158,7 +158,7 @@ for (const [transport, connect] of Object.entries(TRANSPORTS)) {
       });
     }
 
-    t.test("headers come before those of the endpoint", async (t) => {
+    t.test("headers come before the headers of the endpoint", async (t) => {
       limits.reset("grant");
       const call = new Call(channel, "one").send("headers");
       await call.ended();

@@ -1,6 +1,7 @@
 /** The dialogs that create, edit, enforce and delete a limit. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
+import { usualBurst } from "../../../src/limits/rate.js";
 import { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
@@ -26,7 +27,9 @@ const EMPTY: Draft = {
 };
 
 function draftOf(limit: Limit): Draft {
-  return { ...limit, burst: unlessZero(limit.burst), concurrent: unlessZero(limit.concurrent) };
+  // A burst that is one second's calls stays so when the rate is changed.
+  const burst = limit.burst === usualBurst(limit.rate) ? "" : unlessZero(limit.burst);
+  return { ...limit, burst, concurrent: unlessZero(limit.concurrent) };
 }
 
 function unlessZero(number: string | number): string {

@@ -9,7 +9,7 @@ import type { Conversation, DialectClient, Heard, OpenCall } from "../../contrac
 import { DETAIL, HEADERS, ScriptedLimits } from "../../rpc/scripted-limits.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
-import { dial, open, refused, scene } from "../dialects/json/streams/client.js";
+import { createRule, deleteRule, dial, open, refused, scene } from "../dialects/json/streams/client.js";
 import { send } from "../dialects/mcp/client.js";
 import { clientsOf } from "../dialects/rpc/clients.js";
 
@@ -195,6 +195,21 @@ for (const version of HTTP_VERSIONS) {
       await until(() => limits.open === 1);
       request.leave();
       await released(t);
+    });
+
+    t.test("whose rule is deleted while the limit counts it", async (t) => {
+      for (const path of ["/probe/Probe/Call", "/probe/Probe/Tell"]) {
+        limits.reset("grant later");
+        const asking = client.send({ path, ...(path.endsWith("Call") && { ...asked, body: "{}" }) });
+        await until(() => limits.counted.length === 1);
+        const denied = { id: "denied", scope: "<public>", access: "DENIED", priority: 20 };
+        await createRule(it, { ...denied, resource: "service:probe:Probe.*" });
+        await limits.release();
+        t.equal((await asking).status, 401, path);
+        await deleteRule(it, "denied");
+        await released(t);
+        t.equal(limits.counted.length, 1);
+      }
     });
 
     t.test("refused before its body", async (t) => {
