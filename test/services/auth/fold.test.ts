@@ -513,3 +513,19 @@ t.test("the record of a limit names the fields that were changed", async (t) => 
   t.equal(record({ rate: "2/s", burst: 2n }), "limit changed ci: rate, burst");
   t.equal(record({ quota: "1/day", shadow: true }), "limit changed ci: rate, burst, quota and 1 more");
 });
+
+t.test("a draft sets and deletes limits, and the state keeps its own", async (t) => {
+  const state = withAccount();
+  const set = (id: string, rate = "1/s"): Events => {
+    return { $case: "limitSet", value: { namespace: "n0", limit: Limit.fromPartial({ id, rate }) } };
+  };
+  apply(state, entryOf(0, set("a"), set("b")));
+  const bytes = bytesOf(state);
+  const draft = state.draft();
+  apply(draft, entryOf(0, set("a", "2/s"), set("c"), { $case: "limitDeleted", value: { namespace: "n0", id: "b" } }));
+  const shown = (one: State) => one.limits.of("n0").map(({ limit }) => `${limit.id} ${limit.rate}`);
+  t.same(shown(draft), ["a 2/s", "c 1/s"]);
+  t.equal(draft.limits.size, 2);
+  t.same(shown(state), ["a 1/s", "b 1/s"]);
+  t.ok(bytesOf(state).equals(bytes));
+});
