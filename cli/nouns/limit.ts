@@ -12,7 +12,6 @@ import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
-import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
 import { namesAndPrefixes } from "./key.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
@@ -168,7 +167,7 @@ export const limit: Noun = {
       const changed = { ...(expected ?? { id }), ...burstAfter(fields, expected), ...fields };
       const request = client.ask("auth/Limits/Set", { limit: changed, expected });
       const response = await withSuggestion(request, id, client, limits);
-      const text = `Limit ${visible(id)} ${stateOf(response, expected)}`;
+      const text = `Limit ${response.id} ${stateOf(response, expected)}`;
       await printItem(io, output, { name: id, value: response, text: [text] });
       await warn(connection, response);
     },

@@ -54,7 +54,6 @@ export async function runRole({ title, start, hasStore, hasWorkers }: Role, flag
   stopWatching();
   log.info("stopping");
   await running.stop().finally(exitSoon);
-  log.flush();
   return EXIT.ok;
 }
 

@@ -107,7 +107,6 @@ async function runWorker(flags: Flags, io: Io): Promise<number> {
     await aborted(signal);
     stopWatching();
     await stop();
-    log.flush();
     return EXIT.ok;
   } catch (error) {
     const message = toFailure(error);

@@ -49,6 +49,14 @@ export const HEADERS: Readonly<Record<string, JsonSchema>> = {
   "X-Request-Id": { description: "The request's name.", schema: { type: "string" } },
   "WWW-Authenticate": { description: "`Bearer`.", schema: { type: "string" } },
   "Retry-After": { description: "Seconds to wait, with 429 and where known with 503.", schema: { type: "integer" } },
+  "RateLimit-Policy": {
+    description: 'The limit: its ID, how many calls `q` in how many seconds `w`, such as `"ci";q=100;w=1`.',
+    schema: { type: "string" },
+  },
+  RateLimit: {
+    description: 'What the limit leaves: `r` calls, and more after `t` seconds, such as `"ci";r=42;t=1`.',
+    schema: { type: "string" },
+  },
 };
 
 /** The name of the error object among the schemas. */
@@ -59,7 +67,11 @@ export const ERROR_SCHEMA: JsonSchema = {
   type: "object",
   description: "What went wrong, whoever found out: the gateway or a service.",
   properties: {
-    Id: { type: "string", description: "The service that the call was directed to; `gateway` where none was found." },
+    Id: {
+      type: "string",
+      description:
+        "The service that the call was directed to; `gateway` where none was found, or a limit refused the call before.",
+    },
     Code: { type: "integer", description: "The HTTP status." },
     Detail: { type: "string", description: "What is wrong, in words for the caller." },
     Status: { type: "string", description: "The words that go with the HTTP status." },
@@ -77,8 +89,14 @@ export const ERROR_RESPONSES: Readonly<Record<string, JsonSchema>> = {
   400: { $ref: "#/components/responses/BadRequest" },
   401: { $ref: "#/components/responses/Unauthorized" },
   403: { $ref: "#/components/responses/Forbidden" },
+  429: { $ref: "#/components/responses/TooManyRequests" },
   default: { $ref: "#/components/responses/Failure" },
 };
+
+/** Headers of a response to a call that is refused for now. */
+export const LIMIT_HEADERS: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
+  ["Retry-After", "RateLimit", "RateLimit-Policy"].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
 
 /** Error responses, and the response to a client that has received a stream to its end, by name. */
 export const RESPONSES: Readonly<Record<string, JsonSchema>> = {
@@ -101,13 +119,22 @@ export const RESPONSES: Readonly<Record<string, JsonSchema>> = {
     Detail: "Forbidden call made to helloworld:Helloworld.Call by bob",
     Status: "Forbidden",
   }),
+  TooManyRequests: failure(
+    "A limit of calls is used up, or the service refused the call for now.",
+    {
+      Code: 429,
+      Detail: "Limit ci allows key deploy 100 calls a second; try again in 2 s",
+      Status: "Too Many Requests",
+    },
+    LIMIT_HEADERS,
+  ),
   UpgradeRequired: failure("The request asked for no WebSocket.", {
     Code: 426,
     Detail: "chat:Chat.Talk takes a stream of messages: open a WebSocket at this path",
     Status: "Upgrade Required",
   }),
   Failure: failure(
-    "Anything else: 404, 409, 429 and so on from the service; 405, 413, 415 or 431 for what the gateway does not take; " +
+    "Anything else: 404, 409 and so on from the service; 405, 413, 415 or 431 for what the gateway does not take; " +
       "502 for an answer that is malformed or too large; 503 or 504 where the service did not respond.",
     { Code: 503, Detail: "helloworld cannot be reached at the moment", Status: "Service Unavailable" },
     { "Retry-After": { $ref: "#/components/headers/Retry-After" } },

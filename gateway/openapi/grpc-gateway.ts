@@ -1,6 +1,6 @@
 /** The paths of a service whose clients know grpc-gateway, with its errors and streams. */
 import type { JsonSchema } from "../../src/json/schema/scalars.js";
-import { STREAM_HEADER } from "./components.js";
+import { LIMIT_HEADERS, STREAM_HEADER } from "./components.js";
 
 const NAME = "grpc-gateway-error";
 const ERROR = { $ref: `#/components/schemas/${NAME}` };
@@ -29,6 +29,12 @@ const FAILURE: JsonSchema = {
   content: { "application/json": { schema: ERROR, example: { code: 5, message: "not found", details: [] } } },
 };
 
+const LIMITED: JsonSchema = {
+  ...FAILURE,
+  description: "A limit of calls is used up, or the service refused the call for now.",
+  headers: { "X-Request-Id": { $ref: "#/components/headers/X-Request-Id" }, ...LIMIT_HEADERS },
+};
+
 /** The path items, where the operations of annotated paths have the responses of grpc-gateway. */
 export function* withEnvelopes(items: Iterable<[path: string, item: JsonSchema]>): Iterable<[string, JsonSchema]> {
   for (const [path, item] of items) {
@@ -40,7 +46,7 @@ function enveloped(member: unknown): unknown {
   const { responses, parameters = [], ...others } = Object(member) as Record<string, unknown>;
   if (responses === undefined) return member;
   const { 200: success, 204: _complete, ...errors } = responses as Record<string, JsonSchema>;
-  const failures = Object.keys(errors).map((status) => [status, FAILURE]);
+  const failures = Object.keys(errors).map((status) => [status, status === "429" ? LIMITED : FAILURE]);
   return {
     ...others,
     parameters: (parameters as readonly unknown[]).filter((one) => one !== STREAM_HEADER),

@@ -166,7 +166,10 @@ export const NO_RESPONSE_METADATA: ResponseMetadata = { headers: NO_METADATA, tr
 
 /** What is known about a request that failed. */
 export interface FailedRequest {
-  /** The service that the request is directed to; `gateway` where none was found. */
+  /**
+   * The service that the request is directed to; `gateway` where none was found, or a limit refused
+   * the call before.
+   */
   readonly service: string;
   readonly target: EndpointTarget | undefined;
   /** Returned by the dialect's `findRoute`. */

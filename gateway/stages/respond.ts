@@ -3,6 +3,7 @@
  * has. It also converts the errors of every stage into responses.
  */
 import { rateLimitHeaders } from "../../src/call/rate-limit.js";
+import { GATEWAY } from "../../src/contract/names.js";
 import { mayQuoteSecrets } from "../../src/contract/secrets.js";
 import { Code, StatusError } from "../../src/errors.js";
 import { type Logger, loggable } from "../../src/log.js";
@@ -118,6 +119,8 @@ export function reject(
   options: StageOptions,
 ): GatewayResponse {
   const failure = reportFailure(thrown, state, options.log);
+  // Clients may repeat what `gateway` refused with 429, because no service was called.
+  if (state.limitRefusal !== undefined && state.limited === undefined) state.service = GATEWAY;
   const response = complete(request, state, state.dialect.writeError(request, failure, state), options);
   return recorded(request, state, response, failure.status, options);
 }

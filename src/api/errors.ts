@@ -1,6 +1,6 @@
 /** The body of every error response, whichever part of Portico refused the call. */
 export interface ErrorObject {
-  /** The service that was called; `gateway` if none was found. */
+  /** The service that was called; `gateway` if none was found, or a limit refused the call. */
   readonly Id: string;
   /** The HTTP status. */
   readonly Code: number;

@@ -24,7 +24,7 @@ interface ErrorCircumstances {
 /** A call that failed: it was refused, or got no response. */
 export class PorticoError extends Error {
   override readonly name = "PorticoError";
-  /** The service that was called, or `gateway` if none was found. */
+  /** The service that was called, or `gateway` if none was found, or a limit refused the call. */
   readonly Id: string;
   /**
    * HTTP status. 503 also if Portico could not be reached, 504 also if the call's own deadline

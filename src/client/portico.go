@@ -56,7 +56,7 @@ type Options struct {
 
 // Error is a call that failed: it was refused, or got no response.
 type Error struct {
-	// Id is the service that was called, or "gateway" if none was found.
+	// Id is the service that was called, or "gateway" if none was found, or a limit refused the call.
 	Id string
 
 	// Code is the HTTP status. 503 also if Portico could not be reached, 504 also if the deadline

@@ -58,7 +58,7 @@ class PorticoError(Exception):
     """A call that failed: it was refused, or got no response."""
 
     id: str
-    """The service that was called, or `gateway` if none was found."""
+    """The service that was called, or `gateway` if none was found, or a limit refused the call."""
     code: int
     """HTTP status. 503 also if Portico could not be reached, 504 also if the deadline passed."""
     detail: str

@@ -17,7 +17,7 @@ export class EndpointContext implements BuiltInContext {
   readonly clientAddress: string;
   /** The trailers that the endpoint has set by `setTrailers`. */
   trailers: Metadata = NO_METADATA;
-  /** Headers that the dispatcher sends before those of the endpoint. */
+  /** Headers of the dispatcher, which it sends before the headers of the endpoint. */
   headers: Metadata = NO_METADATA;
   readonly #start: CallStart;
   readonly #reply: CallResponder;

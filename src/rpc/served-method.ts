@@ -1,4 +1,6 @@
-/** What the dispatcher gives to its calls (running-call.ts): the endpoint, and what all calls share. */
+/**
+ * What the dispatcher gives to its calls (running-call.ts): the endpoint, and what all calls share.
+ */
 import type { Logger } from "pino";
 import type { Admission, Guard, SYSTEM } from "../call/admission.js";
 import type { CountedCall } from "../call/limited-call.js";

@@ -20,11 +20,19 @@ function answer(response: ServerResponse, status: number, body: object, headers:
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
+/** The gateway's refusal by a limit of calls. */
+const USED_UP = { Id: "gateway", Code: 429, Detail: "Limit ci allows 1 call a second", Status: "Too Many Requests" };
+
 const MIB = 1024 * 1024;
 
 const FAILURES: Readonly<Record<string, Failure>> = {
   busy: { times: 2, fail: (response) => answer(response, 503, BUSY) },
   limited: { times: 1, fail: (response) => answer(response, 429, { ...BUSY, Code: 429 }, { "retry-after": "1" }) },
+  "used-up": { times: 1, fail: (response) => answer(response, 429, USED_UP, { "retry-after": "1" }) },
+  "used-up-for-long": {
+    times: Infinity,
+    fail: (response) => answer(response, 429, USED_UP, { "retry-after": "3600" }),
+  },
   broken: { times: 1, fail: (response) => void response.destroy() },
   "busy-for-long": { times: Infinity, fail: (response) => answer(response, 503, BUSY, { "retry-after": "3600" }) },
   wrong: { times: Infinity, fail: (response) => answer(response, 400, { ...BUSY, Code: 400 }) },

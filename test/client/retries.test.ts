@@ -55,6 +55,16 @@ t.test("an endpoint that is not idempotent is called once", async (t) => {
   }
 });
 
+t.test("a call that a limit refused is repeated after the time that the gateway tells", async (t) => {
+  const before = performance.now();
+  t.same(await probe("used-up").call(), {}, "also where the endpoint is not idempotent");
+  t.equal(gateway.calls("/used-up/probe/Call"), 2);
+  t.ok(performance.now() - before >= 1_000);
+  const error = await errorOf(probe("used-up-for-long").call());
+  t.match(error, { Code: 429, retryAfter: 3600 });
+  t.equal(gateway.calls("/used-up-for-long/probe/Call"), 1);
+});
+
 t.test("other errors are not retried", async (t) => {
   t.equal((await errorOf(probe("wrong").tell())).Code, 400);
   t.equal(gateway.calls("/wrong/probe/Tell"), 1);

@@ -26,7 +26,6 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
   ["src/json", "src/wire", "src/contract", "src/overload"],
   ["src/http2", "src/wire", "src/memory"],
   ["src/call", "src/gen", "src/contract", "src"],
-  ["src/limits", "src/gen", "src/contract"],
   [
     "src/rpc",
     "src/wire",
@@ -40,7 +39,8 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "src/http2",
     "src/call",
   ],
-  ["src/access", "src/wire", "src/gen", "src/contract", "src", "src/memory", "src/call", "src/limits", "src/rpc"],
+  ["src/limits", "src/gen", "src/contract", "src", "src/address", "src/call", "src/rpc"],
+  ["src/access", "src/wire", "src/gen", "src/contract", "src", "src/memory", "src/call", "src/rpc", "src/limits"],
   ["src/store", "src"],
   [
     "src/process",
@@ -83,8 +83,8 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "src/overload",
     "src/config",
     "src/call",
-    "src/limits",
     "src/rpc",
+    "src/limits",
     "src/access",
     "src/store",
   ],

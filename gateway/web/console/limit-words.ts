@@ -36,7 +36,7 @@ function quotaInWords(quota: string): string {
 const DAY_S = 86_400;
 const DAYS = { day: 1, month: 30 };
 
-/** How many calls a day may have, roughly: to compare limits. Infinite without a rate and a quota. */
+/** How many calls a day may have, roughly: to compare limits. Infinite without rate and quota. */
 export function callsPerDay({ rate, quota }: Limit): number {
   const byRate = rate === "" ? undefined : parseRate(rate);
   const byQuota = quota === "" ? undefined : parseQuota(quota);

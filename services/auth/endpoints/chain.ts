@@ -99,6 +99,8 @@ function failureOf({ account, key, reason, cause, code }: Refused): readonly [Ch
       return ["service", `the call was let in, and the service itself answered ${code}`];
     case Reason.OVERLOAD:
       return ["service", "overloaded, so the call was not sent to it"];
+    case Reason.CALL_LIMIT:
+      return ["service", `limit ${cause} of calls is used up, so the call was not sent to it`];
     default:
       return [undefined, ""];
   }

@@ -187,6 +187,10 @@ def retries() -> None:
             portico.probe.tell()
             error = error_of(portico.probe.call, probe_client.PorticoError)
             assert error.code in (503, 429), error
+    with probe_client.Portico(f"{FAULTY}/used-up/python") as portico:
+        portico.probe.call()
+    with probe_client.Portico(f"{FAULTY}/used-up-for-long/python") as portico:
+        assert error_of(portico.probe.call, probe_client.PorticoError).retry_after == 3600
     with probe_client.Portico(f"{FAULTY}/busy-for-long/python") as portico:
         assert error_of(portico.probe.tell, probe_client.PorticoError).retry_after == 3600
     with probe_client.Portico(f"{FAULTY}/no-portico/python") as portico:

@@ -44,8 +44,8 @@ t.test("clients in Go", { skip: !hasGo && "there is no Go here" }, async (t) => 
       [3, 2, 2],
     );
     t.same(
-      ["busy", "limited", "broken"].map((failure) => tries(failure, "Call")),
-      [1, 1, 1],
+      ["busy", "limited", "broken", "used-up", "used-up-for-long"].map((failure) => tries(failure, "Call")),
+      [1, 1, 1, 2, 1],
     );
   });
 

@@ -64,8 +64,8 @@ t.test("clients in Python", { skip: programs === undefined && "there is no Pytho
       [3, 2, 2],
     );
     t.same(
-      ["busy", "limited", "broken"].map((failure) => tries(failure, "Call")),
-      [1, 1, 1],
+      ["busy", "limited", "broken", "used-up", "used-up-for-long"].map((failure) => tries(failure, "Call")),
+      [1, 1, 1, 2, 1],
     );
     t.equal(faulty.calls("/busy/asyncio/v1/probe/Tell"), 3);
     const sent = `${faulty.flooded()} messages of 1 MiB were sent to a client that does not read them`;

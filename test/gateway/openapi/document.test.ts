@@ -224,7 +224,7 @@ t.test("streams are described as NDJSON, events and WebSockets", async (t) => {
   t.same(response.content["application/x-ndjson"]["x-item-schema"].anyOf[0], order);
   t.ok(complete);
   t.same(socket, { sends: { $ref: "#/components/schemas/shop.v2.Order-input" }, receives: order });
-  t.same(Object.keys(paths["/v1/shop/Talk"].get.responses), ["101", "400", "401", "403", "426", "default"]);
+  t.same(Object.keys(paths["/v1/shop/Talk"].get.responses), ["101", "400", "401", "403", "426", "429", "default"]);
   t.same(paths["/v1/shop/Talk"]["x-websocket"], socket);
 });
 

@@ -138,6 +138,24 @@ t.test("a request", async (t) => {
   }
 });
 
+t.test("a request whose record fails", async (t) => {
+  const limits = new ScriptedLimits();
+  let fails = false;
+  const usage = {
+    record(): void {
+      if (!fails) return;
+      fails = false;
+      throw new Error("as a bug would");
+    },
+  };
+  const it = await scene(t, { ...OPTIONS, count: limits.count, usage, level: "silent" });
+  limits.reset("grant");
+  fails = true;
+  const { status } = await httpClient(t, "HTTP/1.1", it.gateway.address).send({ path: "/probe/Probe/Tell" });
+  t.equal(status, 500);
+  await released(t, limits);
+});
+
 t.test("a WebSocket", async (t) => {
   const { it, limits } = await counted(t);
   const ways: Record<string, (socket: WebSocket) => void> = {

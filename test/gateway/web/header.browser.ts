@@ -63,18 +63,25 @@ t.test("the header", async (t) => {
   await t.test("at 768 px a pattern breaks between its words", async (t) => {
     const login = await post("/auth/Auth/Login", { account: "admin", password: ADMIN_PASSWORD });
     const rule = { id: "finance-may-read", scope: "finance", access: "GRANTED", resource: PATTERN };
-    const made = await post("/v1/auth/Rules/Create", { rule }, String(login.body.accessToken));
-    t.equal(made.status, 200);
+    for (const [path, made] of [
+      ["Rules/Create", { rule }],
+      ["Keys/Create", { name: "monthly bill", resources: [PATTERN] }],
+    ] as const) {
+      t.equal((await post(`/v1/auth/${path}`, made, String(login.body.accessToken))).status, 200);
+    }
     await page.setViewportSize({ width: 768, height: 1024 });
     await go("Rules");
+    await screenshot(page, "console-rules-768");
+    await go("API keys");
     await page.locator("code").filter({ hasText: PATTERN }).first().waitFor();
     const lines = await page.evaluate<string[]>(`(${LINES})("${PATTERN}")`);
     t.equal(lines.join(""), PATTERN);
+    t.ok(lines.length > 1, "it needs several lines");
     for (const line of lines.slice(0, -1)) t.match(line, /(?:[:._-]|[a-z])$/, lines.join(" | "));
     for (const line of lines.slice(1))
       t.match(line, /^(?:[A-Z*]|orders|and|payments|subscriptions)/, lines.join(" | "));
     t.ok((await overflow(page)) <= 0);
-    await screenshot(page, "console-rules-768");
+    await screenshot(page, "console-keys-768");
   });
 
   await t.test("Ctrl+K finds what the account may list, and reads it once", async (t) => {

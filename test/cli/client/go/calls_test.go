@@ -211,7 +211,14 @@ func TestRetries(t *testing.T) {
 			t.Fatal(failure, err)
 		}
 	}
-	_, err := faulty("busy-for-long").Tell(ctx, nil)
+	if _, err := faulty("used-up").Call(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := faulty("used-up-for-long").Call(ctx, nil)
+	if errorOf(t, err).RetryAfter != time.Hour {
+		t.Fatal(err)
+	}
+	_, err = faulty("busy-for-long").Tell(ctx, nil)
 	if errorOf(t, err).RetryAfter != time.Hour {
 		t.Fatal(err)
 	}
