@@ -227,7 +227,7 @@ export function DeleteLimitDialog({ limit, ...props }: { readonly limit: Limit }
       <p>
         {limit.shadow
           ? "It counts no calls any more. It has refused none, because it is a shadow."
-          : `Nothing is refused by it any more, at once and at every gateway. It allows ${allowance(limit)}, ${sharedBy(limit)}.`}
+          : `Nothing is refused by it any more, at once and at every gateway. It allows ${sharedBy(limit)} ${allowance(limit)}.`}
       </p>
     </ConfirmDialog>
   );

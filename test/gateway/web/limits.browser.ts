@@ -105,6 +105,17 @@ t.test("limits", { timeout: 100_000 }, async (t) => {
     t.equal(await greet(), 200);
   });
 
+  await t.test("whom it applies to sees what is left", async (t) => {
+    await go("Overview");
+    const left = page.getByRole("table", { name: "Limits that apply to you" });
+    await left.getByText("1000 calls a second, 1,000,000 calls a month, each address").waitFor();
+    t.match(await left.innerText(), /999,99\d this month/);
+    await look("left");
+    await go("Accounts");
+    await page.getByRole("link", { name: "admin", exact: true }).click();
+    await page.getByRole("cell", { name: "Each address has its own" }).waitFor();
+  });
+
   await t.test("many are filtered and sorted", async (t) => {
     const base = { scope: "*", resource: "*:*:*", burst: "1", quota: "", concurrent: 0 };
     const many = Array.from({ length: 3_000 }, (_, at) => ({
