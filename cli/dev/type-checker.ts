@@ -30,7 +30,7 @@ export class TypeChecker {
    */
   constructor(tsc: string, folder: string, onChecked: (problems: readonly SourceProblem[]) => void) {
     const args = [END_WITH_PARENT, tsc, "--watch", "--noEmit", "--pretty", "false", "--preserveWatchOutput"];
-    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore", "ipc"] });
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore", "pipe"] });
     child.on("error", () => {});
     if (child.pid !== undefined) setPriority(child.pid, NICENESS);
     this.#child = child;

@@ -36,7 +36,7 @@ export class Version {
 
   constructor({ folder, env, onLine }: VersionOptions) {
     const args = [END_WITH_PARENT, "--enable-source-maps", "--input-type=module", "--eval", PROGRAM];
-    const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe", "ipc"] });
+    const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe", "pipe", "ipc"] });
     this.#child = child;
     this.ended = new Promise<string>((resolve) => {
       child.once("error", (error) => resolve(`cannot be started: ${error.message}`));

@@ -1,6 +1,6 @@
 /**
- * `portico auth <verb> <noun>`: rules, limits, accounts, keys and others. To add a noun, add a file and an
- * entry in NOUNS.
+ * `portico auth <verb> <noun>`: rules, limits, accounts, keys and others. To add a noun, add a file
+ * and an entry in NOUNS.
  */
 import type { Command } from "commander";
 import { examples, newCommand } from "../terminal/command.js";

@@ -6,13 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Limit, LimitUse, ListedLimit, Per } from "../../src/api/types.js";
-import { defaultBurst, parseRate } from "../../src/limits/rate.js";
+import { usualBurst } from "../../src/limits/rate.js";
 import { CompletedOption, type NamedItems, namesOf, resources, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
-import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
 import { namesAndPrefixes } from "./key.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
@@ -65,15 +64,6 @@ function left({ limit, rateLeft, quotaLeft, concurrentLeft }: LimitUse): string 
   ]
     .filter((part) => part !== false)
     .join(", ");
-}
-
-/** The burst that a limit has if its author gave none; undefined for a rate that is not understood. */
-function usualBurst(rate: string): string | undefined {
-  try {
-    return `${defaultBurst(parseRate(rate))}`;
-  } catch {
-    return undefined;
-  }
 }
 
 /** As typed: the authority reports what is wrong with it. */
@@ -177,7 +167,7 @@ export const limit: Noun = {
       const changed = { ...(expected ?? { id }), ...burstAfter(fields, expected), ...fields };
       const request = client.ask("auth/Limits/Set", { limit: changed, expected });
       const response = await withSuggestion(request, id, client, limits);
-      const text = `Limit ${visible(id)} ${stateOf(response, expected)}`;
+      const text = `Limit ${response.id} ${stateOf(response, expected)}`;
       await printItem(io, output, { name: id, value: response, text: [text] });
       await warn(connection, response);
     },

@@ -101,7 +101,19 @@ export async function openOwnAuthority(
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
   const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
-  const given = { ...options, store, dataFolder, services, adminPassword, maxRules, leaseMs, maxCallMs, name, log, audit };
+  const given = {
+    ...options,
+    store,
+    dataFolder,
+    services,
+    adminPassword,
+    maxRules,
+    leaseMs,
+    maxCallMs,
+    name,
+    log,
+    audit,
+  };
   const authority = await openAuthority(given);
   metrics.changesRefused = () => authority.refused();
   metrics.recordsDropped = () => authority.droppedRecords();

@@ -4,7 +4,9 @@ import { noServiceOptions, SERVICE_OPTIONS } from "../../src/config/service-opti
 import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 
 /** Options that this version does not know are kept, so that a change of another one loses none. */
-export function optionsOfJson({ callTime, jsonNames, rest, ...same }: Json): ServiceOptions {
+export function optionsOfJson(json: Json | undefined): ServiceOptions {
+  if (json === undefined) return noServiceOptions();
+  const { callTime, jsonNames, rest, ...same } = json;
   const options: ServiceOptions = Object.assign(noServiceOptions(), structuredClone(same));
   SERVICE_OPTIONS.callTime.set(options, callTime === undefined ? [] : [callTime]);
   SERVICE_OPTIONS.names.set(options, jsonNames === "PROTO" ? ["proto"] : []);

@@ -140,7 +140,7 @@ export interface Authority {
  * @throws {ConfigError} when the password is too short or too long.
  */
 export async function openAuthority(options: AuthorityOptions): Promise<Authority> {
-  const { store, dataFolder, adminPassword, maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
+  const { store, dataFolder, adminPassword, log, clocks = MACHINE_CLOCKS } = options;
   if (adminPassword !== undefined) checkAdminPassword(adminPassword);
   const now = (): number => performance.now();
   const clock = new AuthorityClock({ clocks, log });
@@ -162,25 +162,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const auditKeeper = keepAudit(options, journal, clock);
   const { lender, lenderList } = lend(options, { journal, leases, leaseRecords, lenderId, now });
   const stopping = new AbortController();
-  const service: Service = {
-    name: "auth",
-    descriptors: descriptorsOf("portico.auth.v1"),
-    parts: [
-      auth({ changes, attempts }),
-      rules({ changes, maxRules, uses: lender }),
-      limits({ changes, uses: lender }),
-      lending(lender),
-      accounts({ changes, passwords, attempts }),
-      keys({ changes, keyUses }),
-      namespaces({ changes, passwords }),
-      enrolments({ changes, joinsOtherwise: options.joinsOtherwise ?? (() => false) }),
-      names({ changes }),
-      audit({ changes }),
-      ...[usage({ changes, window }), refusals({ changes })],
-      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
-      delegation({ journal, leaseMs }),
-    ],
-  };
+  const parts = { journal, leases, lender, changes, passwords, attempts, keyUses, window, stopping, now };
+  const service = serviceOf(options, parts);
   const close = async (): Promise<void> => {
     await lenderList.close();
     lender.close();
@@ -204,6 +187,42 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     refused: () => journal.refusals.counts,
     droppedRecords: () => droppedRecords(journal.state.auditShares),
     close,
+  };
+}
+
+interface Parts {
+  readonly journal: Journal;
+  readonly leases: Leases;
+  readonly lender: Lender;
+  readonly changes: Changes;
+  readonly passwords: Passwords;
+  readonly attempts: Attempts;
+  readonly keyUses: KeyUses;
+  readonly window: UsageWindow;
+  readonly stopping: AbortController;
+  readonly now: () => number;
+}
+
+function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: AuthorityOptions, parts: Parts): Service {
+  const { journal, leases, lender, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
+  return {
+    name: "auth",
+    descriptors: descriptorsOf("portico.auth.v1"),
+    parts: [
+      auth({ changes, attempts }),
+      rules({ changes, maxRules, uses: lender }),
+      limits({ changes, uses: lender }),
+      lending(lender),
+      accounts({ changes, passwords, attempts }),
+      keys({ changes, keyUses }),
+      namespaces({ changes, passwords }),
+      enrolments({ changes, joinsOtherwise }),
+      names({ changes }),
+      audit({ changes }),
+      ...[usage({ changes, window }), refusals({ changes })],
+      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
+      delegation({ journal, leaseMs }),
+    ],
   };
 }
 

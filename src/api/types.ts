@@ -680,7 +680,7 @@ export interface ShowLimitsRequest {
    * address, none.
    */
   readonly account?: string;
-  /** The prefix of an API key of the account, such as `ptk_4fGh81`; empty for none. */
+  /** The prefix or the name of an API key of the account, such as `ptk_4fGh81`; empty for none. */
   readonly key?: string;
   /** The address of a client, such as `192.0.2.7`; empty for none. */
   readonly address?: string;

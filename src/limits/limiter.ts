@@ -71,8 +71,8 @@ export class Limiter {
   }
 
   /**
-   * The policy has changed. Tokens of a former lender may not be used any more; those of a changed
-   * limit cannot be, because a call looks up the limit as it is.
+   * The policy has changed. Tokens of a former lender may not be used any more. Tokens of a changed
+   * limit cannot be used, because a call looks up the limit as it is.
    */
   onChange(): void {
     const { lenders } = this.#options.policy();
@@ -94,7 +94,7 @@ export class Limiter {
 
   /**
    * Takes a token of each pool, or of none.
-   * @param slots gets the pools of which a slot was taken
+   * @param slots gets the pools whose slots were taken
    * @returns undefined if they are taken
    * @throws {StatusError} (or rejects with one) LimitedError; UNAVAILABLE if the lender does not
    * respond, or no lease runs
@@ -265,7 +265,7 @@ function notCounted(pools: readonly Pool[], why: string): StatusError {
 const NO_SLOTS: Pool[] = [];
 
 class Counted implements LimitedCall {
-  /** The pools of which it has a slot. */
+  /** The pools whose slots it has taken. */
   readonly slots: Pool[] = [];
   readonly #limiter: Limiter;
   readonly #admission: Admission;

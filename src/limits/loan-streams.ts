@@ -1,6 +1,6 @@
 /**
- * The streams to all authorities, by the lender that each of them is. They are opened when something
- * is first borrowed, and opened again when they end.
+ * The streams to all authorities, by the lender that each of them is. They are opened when
+ * something is first borrowed, and opened again when they end.
  */
 import { randomUUID } from "node:crypto";
 import { backOff } from "../follow.js";

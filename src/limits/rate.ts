@@ -15,7 +15,7 @@ export interface Rate {
 }
 
 /** A quota: how many calls in a day or a month of the calendar, in UTC. */
-export interface Quota {
+export interface CalendarQuota {
   readonly calls: number;
   readonly period: "day" | "month";
 }
@@ -37,7 +37,7 @@ export function parseRate(text: string): Rate {
  * Reads a quota such as `1000000/month`.
  * @throws {SyntaxError} with the accepted forms
  */
-export function parseQuota(text: string): Quota {
+export function parseQuota(text: string): CalendarQuota {
   const [, number, period] = /^(\d{1,16})\/(day|month)$/.exec(text) ?? [];
   const calls = Number(number);
   if ((period === "day" || period === "month") && calls >= 1 && Number.isSafeInteger(calls)) return { calls, period };
@@ -50,6 +50,15 @@ export function parseQuota(text: string): Quota {
 /** The burst of a rate where none is given: the calls of one second, at least 1. */
 export function defaultBurst({ calls, seconds }: Rate): number {
   return Math.max(1, Math.floor(calls / seconds));
+}
+
+/** `defaultBurst` as text; undefined for a rate that is not understood. */
+export function usualBurst(rate: string): string | undefined {
+  try {
+    return `${defaultBurst(parseRate(rate))}`;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A checked rate in words: `100 calls a second`. */

@@ -38,6 +38,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   "portico.auth.v1.Caller.enrolment": "the name that an enrolment token is for",
   "portico.auth.v1.Caller.key": "the name of an API key",
   "portico.registry.v1.Tls.key": "the name of a file",
+  "portico.auth.v1.ShowLimitsRequest.key": "the prefix or the name of an API key; a whole key is refused",
   "portico.auth.v1.ExplainRequest.key": "the prefix or the name of an API key; a whole key is refused",
 };
 

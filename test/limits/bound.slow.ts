@@ -7,7 +7,7 @@ import { freePort } from "../support/ports.js";
 import { administrator, call, start } from "../support/process.js";
 import { excess, GuardProcess } from "./bound.js";
 
-/** The burst is more than what comes while the authority is started, so that a new one must not be full. */
+/** The burst is more than what is added while the authority starts, so that it must not be full. */
 const RATE = { perSecond: 100, burst: 400 };
 /** A call is written down a moment after it was counted. */
 const LATE = 3;

@@ -28,8 +28,8 @@ interface FormDialogProps<Result> extends DialogProps<Result> {
   /** What stays in sight, above the buttons, however long the form is. */
   readonly end?: ComponentChildren;
   /**
-   * Runs the action. Returns undefined, or resolves to it, where the action was not taken because of
-   * what was typed; the fields then say why.
+   * Runs the action. Returns undefined, or resolves to it, where the action was not taken because
+   * of what was typed; the fields then say why.
    */
   readonly act: () => Promise<Result | undefined> | undefined;
   /** The message that is announced afterwards. */

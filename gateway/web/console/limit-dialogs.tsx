@@ -1,6 +1,7 @@
 /** The dialogs that create, edit, enforce and delete a limit. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
+import { usualBurst } from "../../../src/limits/rate.js";
 import { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
@@ -26,7 +27,9 @@ const EMPTY: Draft = {
 };
 
 function draftOf(limit: Limit): Draft {
-  return { ...limit, burst: unlessZero(limit.burst), concurrent: unlessZero(limit.concurrent) };
+  // A burst that is one second's calls stays so when the rate is changed.
+  const burst = limit.burst === usualBurst(limit.rate) ? "" : unlessZero(limit.burst);
+  return { ...limit, burst, concurrent: unlessZero(limit.concurrent) };
 }
 
 function unlessZero(number: string | number): string {
@@ -110,16 +113,6 @@ function Fields({ draft, problems, set, isNew }: FieldsProps) {
   return (
     <div class="stack" ref={fields}>
       {isNew && <TextField label="ID" hint="Names the limit, such as ci." required {...text("id")} />}
-      <SelectField
-        label="Shared by"
-        hint={SHARED_BY_HINTS[draft.per]}
-        error={problems.per}
-        options={SHARED_BY}
-        value={draft.per}
-        onInput={(per) => set({ per: per as Per })}
-      />
-      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
-      <PatternField resources={resources} value={draft.resource} onInput={(resource) => set({ resource })} />
       <div class="field-pair">
         <TextField label="Rate" hint="Such as 100/s, 5/m, 1/h or 10/d." {...text("rate")} />
         <TextField
@@ -140,6 +133,16 @@ function Fields({ draft, problems, set, isNew }: FieldsProps) {
           {...text("concurrent")}
         />
       </div>
+      <SelectField
+        label="Shared by"
+        hint={SHARED_BY_HINTS[draft.per]}
+        error={problems.per}
+        options={SHARED_BY}
+        value={draft.per}
+        onInput={(per) => set({ per: per as Per })}
+      />
+      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
+      <PatternField resources={resources} value={draft.resource} onInput={(resource) => set({ resource })} />
     </div>
   );
 }
@@ -199,9 +202,8 @@ export function ShadowDialog({ listed, ...props }: { readonly listed: ListedLimi
       </p>
       {shadow ? (
         <p>
-          From now on it refuses such calls with 429, at once and at every gateway: calls of{" "}
-          <code>{limit.resource}</code> by <code>{limit.scope}</code>, as soon as there are more than {allowance(limit)}
-          , from {sharedBy(limit)}.
+          From now on it refuses such calls with 429, at once and at every gateway. It counts calls of{" "}
+          <code>{limit.resource}</code> by <code>{limit.scope}</code>, and allows {sharedBy(limit)} {allowance(limit)}.
         </p>
       ) : (
         <p>From now on it refuses nothing, and counts the calls that it would refuse.</p>

@@ -54,21 +54,34 @@ export function LimitList({ limits, onDoing }: LimitListProps) {
 }
 
 const COLUMNS: readonly Column<ListedLimit>[] = [
-  { title: "ID", cell: ({ limit: { id } }) => <span title={id}>{id}</span> },
+  { title: "ID", cell: ({ limit: { id } }) => <Clamped text={id} /> },
   { title: "Who", cell: ({ limit }) => <Who {...limit} /> },
   { title: "State", cell: ({ limit }) => <StateBadge {...limit} /> },
-  { title: "Resource", cell: ({ limit: { resource } }) => <code title={resource}>{resource}</code> },
-  { title: "Allows", cell: ({ limit }) => <span title={allowance(limit)}>{allowance(limit)}</span> },
   {
-    title: "Refused",
-    cell: (listed) => <span title={refusedInWords(listed)}>{refusedInWords(listed)}</span>,
+    title: "Resource",
+    cell: ({ limit: { resource } }) => (
+      <code title={resource} class="clamped">
+        {resource}
+      </code>
+    ),
   },
+  { title: "Allows", cell: ({ limit }) => <Clamped text={allowance(limit)} /> },
+  { title: "Refused", cell: (listed) => <Clamped text={refusedInWords(listed)} /> },
 ];
+
+/** At most two lines; the pointer shows the rest. */
+function Clamped({ text }: { readonly text: string }) {
+  return (
+    <span title={text} class="clamped">
+      {text}
+    </span>
+  );
+}
 
 function Who({ scope, per }: Limit) {
   const shared = sharedBy({ per });
   return (
-    <span title={`${scope}, ${shared}`}>
+    <span title={`${scope}, ${shared}`} class="clamped">
       <code>{scope}</code> <span class="hint">{shared}</span>
     </span>
   );

@@ -1,5 +1,6 @@
 /** Limits in words, and where they are shown. */
 import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
+import { parseQuota, parseRate, rateInWords, usualBurst } from "../../../src/limits/rate.js";
 import { sinceWhen } from "./time.js";
 
 const SHARED_BY: Readonly<Record<Per, string>> = {
@@ -11,15 +12,6 @@ const SHARED_BY: Readonly<Record<Per, string>> = {
   EVERYONE: "all callers together",
 };
 
-const UNITS: Readonly<Record<string, string>> = {
-  s: "a second",
-  m: "a minute",
-  h: "an hour",
-  d: "a day",
-  day: "a day",
-  month: "a month",
-};
-
 /** `each account` */
 export function sharedBy({ per }: Pick<Limit, "per">): string {
   return SHARED_BY[per];
@@ -28,34 +20,30 @@ export function sharedBy({ per }: Pick<Limit, "per">): string {
 /** `100 calls a second, burst 200, 1,000,000 calls a month, 20 open at once` */
 export function allowance({ rate, burst, quota, concurrent }: Limit): string {
   const parts = [
-    rate !== "" && `${inWords(rate)}, burst ${grouped(burst)}`,
-    quota !== "" && inWords(quota),
+    rate !== "" && rateInWords(rate),
+    rate !== "" && burst !== usualBurst(rate) && `burst ${grouped(burst)}`,
+    quota !== "" && quotaInWords(quota),
     concurrent > 0 && `${grouped(concurrent)} open at once`,
   ];
   return parts.filter((part) => part !== false).join(", ");
 }
 
-/** A rate or a quota, such as `100/s` or `1000000/month`. */
-function inWords(text: string): string {
-  const [calls = "", unit = ""] = text.split("/");
-  return `${calls === "1" ? "1 call" : `${grouped(calls)} calls`} ${UNITS[unit] ?? unit}`;
+function quotaInWords(quota: string): string {
+  const { calls, period } = parseQuota(quota);
+  return `${grouped(calls)} call${calls === 1 ? "" : "s"} a ${period}`;
 }
 
 const DAY_S = 86_400;
-const SECONDS: Readonly<Record<string, number>> = {
-  ...{ s: 1, m: 60, h: 3_600, d: DAY_S },
-  ...{ day: DAY_S, month: 30 * DAY_S },
-};
+const DAYS = { day: 1, month: 30 };
 
-/** How many calls a day may have, roughly: to compare limits. Infinite without a rate and a quota. */
+/** How many calls a day may have, roughly: to compare limits. Infinite without rate and quota. */
 export function callsPerDay({ rate, quota }: Limit): number {
-  const perDay = [rate, quota]
-    .filter((text) => text !== "")
-    .map((text) => {
-      const [calls, unit = ""] = text.split("/");
-      return (Number(calls) * DAY_S) / (SECONDS[unit] ?? DAY_S);
-    });
-  return Math.min(...perDay);
+  const byRate = rate === "" ? undefined : parseRate(rate);
+  const byQuota = quota === "" ? undefined : parseQuota(quota);
+  return Math.min(
+    byRate === undefined ? Number.POSITIVE_INFINITY : (byRate.calls * DAY_S) / byRate.seconds,
+    byQuota === undefined ? Number.POSITIVE_INFINITY : byQuota.calls / DAYS[byQuota.period],
+  );
 }
 
 /** `refused 12 calls since 14:02`, `would have refused 1 call since 14:02` */

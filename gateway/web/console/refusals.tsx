@@ -9,6 +9,7 @@ import { SelectField, TextField } from "../ui/field.js";
 import { EmptyState, ErrorNotice } from "../ui/notice.js";
 import { type Column, Table } from "../ui/table.js";
 import { list } from "./authority.js";
+import { pageOfLimit } from "./limit-words.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { MAX_PASTED, type Pasted, readPasted, withoutWholeTokens } from "./pasted-refusal.js";
 import { allowingRule, Chain, reasonOf, Spark, whoOf } from "./refusal-parts.js";
@@ -138,8 +139,9 @@ function nameOf({ refused }: RefusalGroup): string {
 /** What can be done about a refusal. */
 function Remedy({ refused, onAllow }: { readonly refused: Refused } & Allowing) {
   const [busy, setBusy] = useState(false);
-  const { reason } = refused;
+  const { reason, cause } = refused;
   if (["EXPIRED", "REVOKED", "LIMIT"].includes(reason)) return <a href="/console/keys">Open the keys</a>;
+  if (reason === "CALL_LIMIT" && onAllow !== undefined) return <a href={pageOfLimit(cause)}>Open the limit</a>;
   if (onAllow === undefined || !["NO_RULE", "RULE"].includes(reason)) return null;
   const allow = () => {
     setBusy(true);

@@ -27,7 +27,7 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
   };
   const put = async (dryRun: boolean): Promise<Found> => {
     // The fields of a message in a request may be left out too, which its type does not say.
-    const service = { name, targets: targetsOf(targets), options: options as Service["options"] };
+    const service = { name, targets: targetsOf(targets), options: options as NonNullable<Service["options"]> };
     const create = before === undefined;
     return call("registry/Services/Put", { service, dryRun, create, keepDescriptors: !create });
   };

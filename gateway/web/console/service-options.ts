@@ -71,7 +71,8 @@ export const TEXTS: readonly TextOption[] = [
 ];
 
 /** The options that are set, one text for each. */
-export function optionTexts(options: ServiceOptions): string[] {
+export function optionTexts(options: ServiceOptions | undefined): string[] {
+  if (options === undefined) return [];
   return Object.entries(options).flatMap(([key, value]) => {
     const text = textOf(value);
     return text === "" ? [] : [`${key}: ${key === "httpRules" ? "a service configuration" : text}`];

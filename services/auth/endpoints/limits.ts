@@ -28,6 +28,7 @@ import { toTimestamp } from "../../../src/time.js";
 import { type AskedCaller, limitsFor } from "../limits/applying.js";
 import type { LimitUses } from "../limits/uses.js";
 import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import { accountOf, authorOf, checkAddress } from "./checks.js";
 import { findByPrefixOrName } from "./keys.js";
@@ -53,11 +54,12 @@ export function limits({ changes, uses }: Options): ServicePart {
     create: ({ limit }, context) => create(changes, checked(limit), context),
     set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
-      const { namespace } = accountOf(context);
-      await changes.make(authorOf(context), (state) => {
-        presentOf(state, namespace, id);
-        return [{ $case: "limitDeleted", value: { namespace, id } }];
-      });
+      const value = { namespace: accountOf(context).namespace, id };
+      const decide = (state: State): LogEvent[] => {
+        presentOf(state, value.namespace, id);
+        return [{ $case: "limitDeleted", value }];
+      };
+      await changes.make(authorOf(context), decide);
       return {};
     },
     show: (request, context) => show({ changes, uses }, request, context),
@@ -66,14 +68,14 @@ export function limits({ changes, uses }: Options): ServicePart {
 
 async function create(changes: Changes, limit: Limit, context: Context): Promise<Limit> {
   const { namespace } = accountOf(context);
-  const decide = (state: State) => {
+  const decide = (state: State): LogEvent[] => {
     if (state.limits.get(namespace, limit.id) !== undefined) {
       throw alreadyExists(`a limit with the ID ${limit.id} exists already`);
     }
     if (state.limits.size >= MAX_LIMITS) {
       throw failedPrecondition(`the installation has ${MAX_LIMITS} limits, the most it may; delete one`);
     }
-    return [{ $case: "limitSet" as const, value: { namespace, limit } }];
+    return [{ $case: "limitSet", value: { namespace, limit } }];
   };
   await changes.checkRestriction(LIMITS, "a limit of calls");
   await changes.make(authorOf(context), decide);

@@ -3,7 +3,7 @@ import { coversService } from "../../../src/contract/resource.js";
 import type { WatchResponse_Snapshot } from "../../../src/gen/portico/auth/v1/policy.js";
 import type { State } from "../log/state/state.js";
 
-/** Maximum rules and limits in one part of a snapshot: of at most 700 bytes each, so about 1 MiB. */
+/** Maximum rules and limits in one part of a snapshot: of at most 700 bytes each, about 1 MiB. */
 const MAX_PART = 1_500;
 
 /**

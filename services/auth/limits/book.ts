@@ -131,7 +131,7 @@ export class Book {
     for (const slots of this.#slots.values()) slots.gone(guard, ends);
   }
 
-  /** Forgets the subjects that the authority does not lend any more, and those that used nothing. */
+  /** Forgets subjects that the authority does not lend any more, and those that used nothing. */
   *forget(isOwn: (subject: string) => boolean, now: number, time: number): Generator<void> {
     this.#quotas?.forget(time);
     for (const [subject, bucket] of this.#buckets) {

@@ -55,7 +55,7 @@ export class Lender implements StateListener, LimitUses {
   readonly #books = new Map<string, Book>();
   readonly #unfollow: () => void;
   readonly #timer: NodeJS.Timeout;
-  /** Until then, loans may be used of which this authority does not know. */
+  /** Until then, loans may be used that this authority does not know. */
   #notBefore: number;
   /** How many subjects are remembered. Exact each time after all were looked at. */
   #size = 0;
@@ -123,8 +123,8 @@ export class Lender implements StateListener, LimitUses {
   }
 
   /**
-   * Since when a bucket of the limit fills that is not known here, by the monotonic clock, which may
-   * be later than now; undefined if this authority does not lend it.
+   * Since when a bucket of the limit fills that is not known here, by the monotonic clock; may be
+   * later than now. Undefined if this authority does not lend it.
    */
   #since(book: Book, key: string): number | undefined {
     const since = this.#appointments.since(key);
@@ -157,7 +157,7 @@ export class Lender implements StateListener, LimitUses {
     }
   }
 
-  /** The state was loaded again. What has changed in between is unknown, so all buckets are empty. */
+  /** The state was loaded again. What has changed since is unknown, so all buckets are empty. */
   replaced(): void {
     this.#notBefore = this.#options.now() + COUNTED_MS;
     this.#books.clear();

@@ -65,7 +65,7 @@ export class Quotas {
   async lend(subject: string, asked: Asked, time: number): Promise<QuotaLoan> {
     const known = await this.#find(subject, time);
     const before = known.lent.get(asked.guard) ?? 0;
-    // Those of an earlier day, and those lent by another authority, are not known here.
+    // What was lent on an earlier day, or by another authority, is not known here.
     const returned = Math.min(asked.returned, Math.max(0, before - asked.kept));
     const wanted = asked.waiting + asked.soon;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

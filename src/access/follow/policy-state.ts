@@ -1,6 +1,7 @@
 /**
- * The rules, the limits of calls and the keys of caller assertions as of one revision. The messages of one stream change
- * them: first a snapshot, in one or more parts, and then changes, each with its revision.
+ * The rules, the limits of calls and the keys of caller assertions as of one revision. The messages
+ * of one stream change them: first a snapshot, in one or more parts, and then changes, each with
+ * its revision.
  */
 import { DEFAULT_NAMESPACE } from "../../contract/names.js";
 import { Per } from "../../gen/portico/auth/v1/limits.js";

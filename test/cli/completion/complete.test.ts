@@ -35,10 +35,13 @@ async function offered(line: string, more: NodeJS.ProcessEnv = {}): Promise<stri
 const rows: [line: string, offers: string[], not: string[]][] = [
   ["", ["login", "services", "helloworld", "shop"], ["rules", "--url="]],
   ["-", ["--url=", "--version", "--help"], ["login"]],
-  ["auth ", ["explain", "list"], ["login"]],
-  ["auth list ", ["rules", "keys"], ["rule"]],
+  ["auth ", ["explain", "limits", "list"], ["login"]],
+  ["auth list ", ["rules", "limits", "keys"], ["rule", "limit"]],
   ["auth create rule --", ["--access=", "--dry-run"], ["--account="]],
   ["auth create rule --access=", ["--access=granted", "--access=denied"], []],
+  ["auth create limit --per=", ["--per=account", "--per=everyone"], []],
+  ["auth create limit --scope ", ["<public>", "*", "admin"], []],
+  ["auth limits --account ", ["admin"], []],
   ["auth create rule --access ", ["granted", "denied"], ["--scope="]],
   [
     "auth create rule --resource=service:shop:",

@@ -57,7 +57,7 @@ export async function visitAgain(
 /** Chooses an action in the menu of a row, such as a rule's. */
 export async function chooseFor(page: Page, name: string | RegExp, action: string): Promise<void> {
   const text = typeof name === "string" ? name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&") : name.source;
-  const label = new RegExp(`^Actions for (rule )?${text}(,|$)`);
+  const label = new RegExp(`^Actions for ((?:rule|limit) )?${text}(,|$)`);
   await page.getByRole("table").getByRole("button", { name: label }).first().click();
   await page.getByRole("menuitem", { name: action, exact: true }).click();
 }

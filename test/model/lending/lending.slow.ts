@@ -33,6 +33,7 @@ const CASES: readonly Case[] = [
       "a lender that starts waits for the loans before it",
       "the bucket fills only after that wait",
       "a gateway takes no loan from a stream that has ended",
+      "a lender takes no request from an older stream",
     ],
   },
   {

@@ -25,6 +25,7 @@ export const SAFEGUARDS = [
   "a gateway drops the loans of other appointments",
   "a gateway admits only in its lease",
   "a gateway takes no loan from a stream that has ended",
+  "a lender takes no request from an older stream",
   "a loan is at most what the bucket holds",
   "a return adds at most what is counted as lent",
 ] as const;
@@ -95,6 +96,8 @@ interface Gateway {
   applied: number;
   lease: number;
   exchange: Exchange | undefined;
+  /** A request that is still under way on a stream that has ended. */
+  late: Exchange | undefined;
 }
 
 interface State {
@@ -127,7 +130,7 @@ function initialState({ gateways, lenders, burst, lease, budget }: Setting): Sta
       ...{ level: index === 0 ? burst : 0, lent: lent() },
     })),
     gateways: Array.from({ length: gateways }, () => ({
-      ...{ tokens: 0, left: 0, applied: 1, lease, exchange: undefined },
+      ...{ tokens: 0, left: 0, applied: 1, lease, exchange: undefined, late: undefined },
     })),
     budget: { ...budget },
   };
@@ -221,6 +224,8 @@ class Steps {
     if (!ended) {
       this.#event("break", `the stream of gateway ${index} to lender ${lender} ends`, (next) => {
         const own = at(next.gateways, index);
+        // The lender would take a request under way after requests of the next stream.
+        if (loan === undefined && !this.#has("a lender takes no request from an older stream")) own.late = own.exchange;
         // A request under way is lost. A response may be buffered at the gateway.
         if (own.exchange?.loan === undefined || this.#has("a gateway takes no loan from a stream that has ended"))
           own.exchange = undefined;
@@ -254,7 +259,8 @@ class Steps {
     const lender = at(this.#state.lenders, index);
     const newest = this.#state.appointed.length;
     const mayLend = lender.appointment > 0 && lender.isSettled && lender.wait === 0;
-    for (const [number, { exchange }] of this.#state.gateways.entries()) {
+    for (const [number, { exchange, late }] of this.#state.gateways.entries()) {
+      if (late?.lender === index && late.appointment === lender.appointment) this.#takeLate(index, number, late);
       if (exchange?.lender !== index || exchange.loan !== undefined) continue;
       const isOwn = exchange.appointment === lender.appointment;
       const held = this.#has("a loan is at most what the bucket holds") ? lender.level : this.#setting.burst;
@@ -288,6 +294,16 @@ class Steps {
       for (const gateway of next.gateways) {
         if (gateway.exchange?.lender === index && gateway.exchange.loan === undefined) gateway.exchange = undefined;
       }
+    });
+  }
+
+  /** Only without the safeguard: the loan is lost with the stream, but what is kept is counted. */
+  #takeLate(index: number, gateway: number, { kept, returned }: Exchange): void {
+    this.#add(`lender ${index} takes the late request of gateway ${gateway}`, (next) => {
+      const own = at(next.lenders, index);
+      at(next.gateways, gateway).late = undefined;
+      own.level += Math.min(returned, at(own.lent, gateway).amount);
+      own.lent[gateway] = { amount: kept, left: this.#span };
     });
   }
 
@@ -345,6 +361,7 @@ class Steps {
       gateway.left = less(gateway.left);
       gateway.lease = less(gateway.lease);
       if (gateway.exchange !== undefined) gateway.exchange.left = less(gateway.exchange.left);
+      if (gateway.late !== undefined) gateway.late.left = less(gateway.late.left);
       if (gateway.left === 0 && this.#has("a loan ends at the gateway")) gateway.tokens = 0;
     }
   }
@@ -356,7 +373,11 @@ function clone({ meter, appointed, lenders, gateways, budget }: State): State {
     meter,
     appointed: [...appointed],
     lenders: lenders.map((lender) => ({ ...lender, lent: lender.lent.map((lent) => ({ ...lent })) })),
-    gateways: gateways.map((own) => ({ ...own, exchange: own.exchange && { ...own.exchange } })),
+    gateways: gateways.map((own) => ({
+      ...own,
+      exchange: own.exchange && { ...own.exchange },
+      late: own.late && { ...own.late },
+    })),
     budget: { ...budget },
   };
 }

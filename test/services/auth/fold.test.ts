@@ -488,3 +488,44 @@ t.test("an authority that does not know disabled rules has no such rule", async 
   for (const state of [known, before]) t.equal(apply(state, entryOf(0, created)).changes.length, 1);
   t.equal(known.namespaces.get("n0")?.rules.get("a")?.scope, "other", "a rule that it creates wins");
 });
+
+t.test("a state without limits has a snapshot that earlier versions read whole", async (t) => {
+  const state = withAccount();
+  const set: Events = { $case: "limitSet", value: { namespace: "n0", limit: Limit.fromPartial({ id: "ci" }) } };
+  const without = Snapshot.decode(bytesOf(state));
+  t.equal(without.lenders, undefined);
+  apply(state, entryOf(0, set));
+  apply(state, entryOf(0, { $case: "limitDeleted", value: { namespace: "n0", id: "ci" } }));
+  const again = Snapshot.decode(bytesOf(state));
+  t.same({ ...again, auditShares: [], revision: 0n }, { ...without, auditShares: [], revision: 0n });
+  const read = await stateOf(bytesOf(withAccount()));
+  t.same([read.limits.size, read.limits.lenders, read.restrictions], [0, { ids: [], revision: 0n }, []]);
+});
+
+t.test("the record of a limit names the fields that were changed", async (t) => {
+  const state = withAccount();
+  const record = (limit: Partial<Limit>) => {
+    const value = { namespace: "n0", limit: Limit.fromPartial({ id: "ci", ...limit }) };
+    const [placed] = apply(state, entryOf(0, { $case: "limitSet", value })).records;
+    return `${placed?.record.action} ${placed?.record.subject}`;
+  };
+  t.equal(record({ rate: "1/s", burst: 1n }), "limit created ci");
+  t.equal(record({ rate: "2/s", burst: 2n }), "limit changed ci: rate, burst");
+  t.equal(record({ quota: "1/day", shadow: true }), "limit changed ci: rate, burst, quota and 1 more");
+});
+
+t.test("a draft sets and deletes limits, and the state keeps its own", async (t) => {
+  const state = withAccount();
+  const set = (id: string, rate = "1/s"): Events => {
+    return { $case: "limitSet", value: { namespace: "n0", limit: Limit.fromPartial({ id, rate }) } };
+  };
+  apply(state, entryOf(0, set("a"), set("b")));
+  const bytes = bytesOf(state);
+  const draft = state.draft();
+  apply(draft, entryOf(0, set("a", "2/s"), set("c"), { $case: "limitDeleted", value: { namespace: "n0", id: "b" } }));
+  const shown = (one: State) => one.limits.of("n0").map(({ limit }) => `${limit.id} ${limit.rate}`);
+  t.same(shown(draft), ["a 2/s", "c 1/s"]);
+  t.equal(draft.limits.size, 2);
+  t.same(shown(state), ["a 1/s", "b 1/s"]);
+  t.ok(bytesOf(state).equals(bytes));
+});

@@ -216,7 +216,7 @@ t.test("whose limits are shown", async (t) => {
     await t.test(what, async (t) => t.same(await shownTo(token, request), shown));
   }
 
-  await t.test("only administrators see those of others", async (t) => {
+  await t.test("only administrators see what applies to others", async (t) => {
     const denied = { code: Code.PERMISSION_DENIED };
     t.same((await shownTo(bob, { account: "bob" })).length, 5);
     await t.rejects(shownTo(bob, { account: "eve" }), denied);

@@ -1,14 +1,17 @@
 /** A start always finds a complete snapshot, at whatever moment the next one was interrupted. */
 
 import t, { type Test } from "tap";
+import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/state/snapshots.js";
+import { State } from "../../../services/auth/log/state/state.js";
 import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
 import { type Collection, collectionOf, writesTo } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
-import { openJournal } from "./open.js";
+import { openJournal, silent } from "./open.js";
 
 /** Parts that can be recognized: enrolments with a name each. */
 const partsOf = (revision: number, count = 3) =>
@@ -235,17 +238,36 @@ t.test("a stop leaves a snapshot unfinished", async (t) => {
       stop.abort();
     }
   }
-  await t.rejects(snapshots.write(10, parts(), stop.signal), { name: "AbortError" });
+  await t.rejects(snapshots.write(10, parts(), { signal: stop.signal }), { name: "AbortError" });
   t.same(await snapshots.revisions(), []);
   t.ok((await snapshots.write(20, partsOf(20))) > 0, "and no later attempt waits for it");
   t.equal((await rows.keys()).length, 5);
+});
+
+t.test("only a snapshot with limits has a format that earlier versions refuse", async (t) => {
+  const { store, rows } = opened(t);
+  const log = new ChangeLog({ store, log: silent });
+  const state = new State();
+  state.addNamespace({ name: "default", created: undefined, id: undefined });
+  const keep = async (): Promise<string | undefined> => {
+    state.revision += 10;
+    await log.keep(state.freeze());
+    return rows.get(keyOf(state.revision));
+  };
+  t.match(await keep(), /^parts /);
+  state.limits.set("default", { limit: Limit.fromPartial({ id: "ci" }), revision: 11n });
+  t.match(await keep(), /^format 2 parts /);
+  for await (const { part } of new Snapshots(rows).read(state.revision)) {
+    const limits = part.namespaces.flatMap((namespace) => namespace.limits);
+    t.match(limits, [{ limit: { id: "ci" }, revision: 11n }]);
+  }
 });
 
 t.test("a snapshot of a newer format", async (t) => {
   /** As a newer version completes a snapshot: the rest of the row has the same form. */
   const raise = async (rows: Collection, revision: number): Promise<void> => {
     const key = keyOf(revision);
-    const content = `format 2 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
+    const content = `format 3 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
     await rows.replace(key, `${content} ${checksum(key, content)}`);
   };
   await t.test("is refused at a start, and the error says what to do", async (t) => {
@@ -256,8 +278,8 @@ t.test("a snapshot of a newer format", async (t) => {
     await t.rejects(openJournal(store), {
       name: "StoreError",
       message:
-        "store in memory was written by a newer Portico: a snapshot has format 2, and this version of Portico knows " +
-        "formats up to 1; run that version, or restore the store from a backup",
+        "store in memory was written by a newer Portico: a snapshot has format 3, and this version of Portico knows " +
+        "formats up to 2; run that version, or restore the store from a backup",
     });
   });
   await t.test("keeps its parts while a running authority of this version writes a snapshot", async (t) => {

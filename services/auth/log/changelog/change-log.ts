@@ -266,7 +266,8 @@ export class ChangeLog {
       this.#last.revision = newest;
       return;
     }
-    const length = await this.#snapshots.write(state.revision, partsOf(state), signal);
+    const hasLimits = state.namespaces.some(({ limits }) => limits.length > 0);
+    const length = await this.#snapshots.write(state.revision, partsOf(state), { signal, hasLimits });
     if (length === 0) {
       this.#last = { ...before, since: before.since + this.#last.since };
       this.#notBefore = performance.now() + RETRY;

@@ -13,8 +13,9 @@
  *
  * <time> is the authority's time. <wall> is the clock of its machine, with which the others compare
  * their clocks (clock.ts). <about> is JSON: the authority's name, its ID in the list of lenders
- * (services/auth/limits/lender-list.ts) and, for each kind of restrictions that it knows, the guards that do not understand it (src/access/decide/restrictions.ts). A
- * guard's first pong comes after a renewal that began once the guard was known.
+ * (services/auth/limits/lender-list.ts) and, for each kind of restrictions that it knows, the
+ * guards that do not understand it (src/access/decide/restrictions.ts). A guard's first pong comes
+ * after a renewal that began once the guard was known.
  *
  * The rules:
  *  1. After a ping has arrived, the granting authority renews its lease record (`hold`). Then it

@@ -28,10 +28,10 @@ import { type Collection, type KeyValue, writesTo } from "../../../../src/store/
 import { checksum, keyOf, seal, unseal } from "../changelog/row.js";
 
 /**
- * The newest format that this version reads, and the one it writes. Rows without a format have the
- * format 1.
+ * The newest format that this version reads. It adds limits of calls. A snapshot without limits is
+ * written in format 1, so that earlier versions can read it. Rows without a format have format 1.
  */
-const FORMAT = 1;
+const FORMAT = 2;
 const WRITING = "writing";
 const BEGUN = "begun";
 const ABANDONED = "abandoned";
@@ -89,14 +89,19 @@ export class Snapshots {
    * Writes a snapshot, unless another authority is writing one. Returns its length in the store, or
    * 0 if it was not written. All of it is on disk when this resolves.
    * @param parts the next part is read when the one before it is on disk
+   * @param hasLimits whether limits of calls are among them
    * @throws the signal's reason, when it is aborted before the last part
    */
-  async write(revision: number, parts: Iterable<Buffer>, signal?: AbortSignal): Promise<number> {
+  async write(
+    revision: number,
+    parts: Iterable<Buffer>,
+    { signal, hasLimits = false }: { signal?: AbortSignal | undefined; hasLimits?: boolean } = {},
+  ): Promise<number> {
     const id = randomUUID();
     if (!(await this.#begin(id))) return 0;
     try {
       await this.#deleteLeftovers();
-      const length = await this.#writeParts(revision, id, parts, signal);
+      const length = await this.#writeParts(revision, id, parts, { signal, format: hasLimits ? FORMAT : 1 });
       if (length > 0) await this.#deleteOld();
       return length;
     } finally {
@@ -119,7 +124,7 @@ export class Snapshots {
     revision: number,
     id: string,
     parts: Iterable<Buffer>,
-    signal: AbortSignal | undefined,
+    { signal, format }: { signal: AbortSignal | undefined; format: number },
   ): Promise<number> {
     const first = [partKeyOf(revision, id, 0), BEGUN] as const;
     if (!(await this.#rows.create(...first))) return 0;
@@ -133,7 +138,7 @@ export class Snapshots {
       count++;
       length += text.length;
     }
-    const complete = [keyOf(revision), completeText(revision, id, count)] as const;
+    const complete = [keyOf(revision), completeText({ revision, id, count, format })] as const;
     return (await this.#createBeside(first, complete)) ? length : 0;
   }
 
@@ -199,8 +204,13 @@ function partKeyOf(revision: number, id: string, number: number): string {
 }
 
 /** The text of the row that completes a snapshot. */
-function completeText(revision: number, id: string, count: number): string {
-  const content = `parts ${id} ${count}`;
+function completeText({
+  revision,
+  id,
+  count,
+  format,
+}: Record<"revision" | "count" | "format", number> & { id: string }) {
+  const content = `${format > 1 ? `format ${format} ` : ""}parts ${id} ${count}`;
   return `${content} ${checksum(keyOf(revision), content)}`;
 }
 
