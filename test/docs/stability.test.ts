@@ -37,6 +37,7 @@ const CLIENT_EXPORTS = ["Portico", "PorticoClient", "PorticoError", "toBytes"];
 const METRICS = [
   "portico_grpc_call_duration_seconds histogram",
   "portico_grpc_calls_total counter",
+  "portico_limit_refused_total counter",
   "portico_overload_refused_total counter",
   "portico_request_duration_seconds histogram",
   "portico_requests_total counter",
@@ -63,6 +64,7 @@ t.test("metrics keep their names and types", async (t) => {
   const endpoint = { service: "helloworld", name: "helloworld:Helloworld.Call" } as Endpoint;
   metrics.request(endpoint, 200, 0.1);
   metrics.grpcCall(endpoint, Code.OK, 0.1);
+  metrics.limitRefused("ci");
   const types = (await metrics.text()).matchAll(/^# TYPE (portico_.+)$/gm);
   t.same(Array.from(types, ([, type]) => type).sort(), METRICS);
 });

@@ -246,7 +246,10 @@ t.test("JSON, and the record of a refusal", async (t) => {
 t.test("the error object of JSON", async (t) => {
   limits.reset("refuse");
   const response = await fetch(`http://127.0.0.1:${it.port}/probe/Probe/Call`, { method: "POST" });
-  t.match(await response.json(), { Id: "gateway", Code: 429, Detail: DETAIL, Status: "Too Many Requests" });
+  t.match(await response.json(), {
+    ...{ Id: "gateway", Code: 429, Detail: DETAIL, Status: "Too Many Requests" },
+    Details: [{ violations: [{ subject: "limit:ci" }] }, { retryDelay: "2s" }],
+  });
 });
 
 t.test("a WebSocket is refused at its handshake", async (t) => {

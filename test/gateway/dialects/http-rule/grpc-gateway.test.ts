@@ -7,6 +7,7 @@ import t from "tap";
 import { NO_PASSED_METADATA, PassedMetadata, PrefixedMetadata } from "../../../../gateway/catalog/passed-metadata.js";
 import { noServiceOptions } from "../../../../src/config/service-options.js";
 import { RestStyle } from "../../../../src/gen/portico/registry/v1/service_options.js";
+import { DETAIL, HEADERS, ScriptedLimits } from "../../../rpc/scripted-limits.js";
 import { dispatcherOf, listen } from "../../../rpc/serve.js";
 import { ask, deploy, login, post } from "../../deployment.js";
 import { createLibrary } from "./library.js";
@@ -19,7 +20,9 @@ const library = { name: "library", targets: [{ target, weight: 1 }], options };
 const limited = { name: "limited", targets: library.targets, options: { ...options, bindingPrefix: "/limited" } };
 limited.options.maxMessage = 1024;
 const external = [library, limited].map((one) => ({ ...one, descriptors: createLibrary().descriptors as Buffer }));
-const it = await deploy(t.testdir(), { flags: { lease: "60s", maxBody: String(MAX_BODY) }, external });
+const limits = new ScriptedLimits();
+const { count } = limits;
+const it = await deploy(t.testdir(), { flags: { lease: "60s", maxBody: String(MAX_BODY) }, external, count });
 t.teardown(it.close);
 const { handler, gateway } = it;
 
@@ -276,6 +279,27 @@ t.test("a stream that fails after its first message ends with the error", async 
   const received = await response;
   outgoing.end("{]\n");
   t.match(await text(received), /^\{"result":\{"name":"a".*\}\}\n\{"error":\{"code":3,"message":"line 1.*\}\}\n$/);
+});
+
+t.test("a limit refuses a call, and a message of a stream", async (t) => {
+  limits.reset("refuse");
+  const refused = {
+    code: 8,
+    message: DETAIL,
+    details: [{ violations: [{ subject: "limit:ci" }] }, { retryDelay: "2s" }],
+  };
+  const { status, headers, body } = await ask(handler, { target: "/lib/shelves/1" });
+  t.equal(status, 429);
+  t.match(headers, { ...HEADERS, "retry-after": "2" });
+  t.match(JSON.parse(body), refused);
+  limits.reset("grant", "grant", "grant later", "refuse");
+  const sending = send("/lib/talk", '{"name":"a"}{"name":"b"}{"name":"c"}');
+  await limits.release();
+  const lines = (await sending).body.trimEnd().split("\n");
+  t.match(JSON.parse(lines.at(-1) ?? ""), { error: refused });
+  t.equal(limits.messages, 3);
+  t.same([limits.open, limits.ends], [0, [1]]);
+  limits.reset(undefined);
 });
 
 t.test("a client that is silent between two messages stays connected", async (t) => {
