@@ -10,8 +10,13 @@ import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
  * one customer (RFC 6177).
  */
 export function networkOf(address: string): string {
+  const groups = NETWORK.exec(address);
+  if (groups !== null) return groups[0].slice(0, -1);
   return isIPv6(address) ? network64(address) : address;
 }
+
+/** An IPv6 address that begins with its network: the usual case, for which nothing is computed. */
+const NETWORK = /^(?:(?:0|[1-9a-f][0-9a-f]{0,3}):){4}/;
 
 function network64(address: string): string {
   if (address.includes(".")) return address; // An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).

@@ -32,7 +32,7 @@ async function* borrow(
       if (needs.length > MAX_NEEDS) throw invalidArgument(`needs: must have at most ${MAX_NEEDS} entries`);
       const name = `${enrolment ?? ""}/${guard}`;
       if (borrower === undefined) {
-        borrower = { enrolment, guard };
+        borrower = { enrolment, guard: name };
         newest.set(name, own);
       }
       // A request that was delayed in an older stream would state what the guard had then.
@@ -42,8 +42,8 @@ async function* borrow(
       yield { message: { $case: "loans", value: { loans } } };
     }
   } finally {
-    if (borrower !== undefined && newest.get(`${enrolment ?? ""}/${borrower.guard}`) === own) {
-      newest.delete(`${enrolment ?? ""}/${borrower.guard}`);
+    if (borrower !== undefined && newest.get(borrower.guard) === own) {
+      newest.delete(borrower.guard);
       lender.gone(borrower);
     }
   }

@@ -45,8 +45,8 @@ const MIN_RETRY_MS = 20;
 
 interface Loan {
   readonly guard: string;
-  amount: number;
-  ends: number;
+  readonly amount: number;
+  readonly ends: number;
 }
 
 interface Turn {
@@ -54,14 +54,21 @@ interface Turn {
   ends: number;
 }
 
+/** Shared, because there may be a million buckets, most of which lend nothing at the moment. */
+const NO_LOANS: Loan[] = [];
+const NO_TURNS: Turn[] = [];
+
 export class Bucket {
   #terms: RateTerms;
   #level: number;
   /** When the level was computed. */
   #at: number;
-  #lent: Loan[] = [];
+  /** In the order in which they end. */
+  #lent = NO_LOANS;
+  /** The tokens of `#lent`. */
+  #sum = 0;
   /** The guards that were refused, longest first. */
-  #turns: Turn[] = [];
+  #turns = NO_TURNS;
 
   constructor(terms: RateTerms, level: number, now: number) {
     this.#terms = terms;
@@ -100,22 +107,19 @@ export class Bucket {
   /** Lends to a guard, and counts what it keeps and returns. */
   lend({ guard, kept, returned, waiting, soon }: Asked, now: number): Lent {
     this.#fill(now);
-    const before = this.#lent.find((loan) => loan.guard === guard);
     // A return may arrive when its loan has ended here. Its tokens were already replaced then.
-    this.#level += Math.min(returned, before?.amount ?? 0);
-    this.#set(guard, kept, now);
-    this.#clamp();
+    this.#level += Math.min(returned, this.#remove(guard));
+    this.#clamp(kept);
     const amount = this.#amountFor(guard, waiting, soon, now);
     this.#level -= amount;
-    this.#set(guard, kept + amount, now);
+    this.#append(guard, kept + amount, now);
     const isServed = amount > 0 || waiting + soon === 0;
     const retry = isServed ? 0 : this.#queue(guard, now);
-    if (isServed) this.#turns = this.#turns.filter((turn) => turn.guard !== guard);
+    if (isServed) this.#keepTurns((turn) => turn.guard !== guard);
     return { amount, retry, left: Math.floor(this.#level) };
   }
 
   #amountFor(guard: string, waiting: number, soon: number, now: number): number {
-    this.#turns = this.#turns.filter(({ ends }) => ends > now);
     const available = Math.floor(this.#level);
     const own = this.#turns.findIndex((turn) => turn.guard === guard);
     const others = this.#turns.length - (own < 0 ? 0 : 1);
@@ -133,29 +137,54 @@ export class Bucket {
   #queue(guard: string, now: number): number {
     const { rate, burst } = this.#terms;
     let place = this.#turns.findIndex((turn) => turn.guard === guard);
-    if (place < 0) place = this.#turns.push({ guard, ends: 0 }) - 1;
+    if (place < 0) {
+      place = this.#turns.length;
+      const turn = { guard, ends: 0 };
+      if (place === 0) this.#turns = [turn];
+      else this.#turns.push(turn);
+    }
     const due = Math.max(0, (place + 1 - this.#level) / rate);
     const retry = Math.max(due, Math.min(MIN_RETRY_MS, burst / rate / 2), 1);
     this.#turns[place]!.ends = now + retry + TURN_MS;
     return Math.ceil(retry);
   }
 
-  #set(guard: string, amount: number, now: number): void {
-    const loan = this.#lent.find((one) => one.guard === guard);
-    if (amount === 0) this.#lent = loan === undefined ? this.#lent : this.#lent.filter((one) => one !== loan);
-    else if (loan === undefined) this.#lent.push({ guard, amount, ends: now + COUNTED_MS });
-    else Object.assign(loan, { amount, ends: now + COUNTED_MS });
+  #keepTurns(isKept: (turn: Turn) => boolean): void {
+    if (this.#turns.length === 0 || this.#turns.every(isKept)) return;
+    const kept = this.#turns.filter(isKept);
+    this.#turns = kept.length === 0 ? NO_TURNS : kept;
+  }
+
+  /** Removes what is lent to the guard. @returns how many tokens that was */
+  #remove(guard: string): number {
+    const index = this.#lent.findIndex((loan) => loan.guard === guard);
+    return index < 0 ? 0 : this.#removeAt(index);
+  }
+
+  #removeAt(index: number): number {
+    const [{ amount } = { amount: 0 }] = this.#lent.splice(index, 1);
+    if (this.#lent.length === 0) this.#lent = NO_LOANS;
+    this.#sum -= amount;
+    return amount;
+  }
+
+  #append(guard: string, amount: number, now: number): void {
+    if (amount === 0) return;
+    const loan = { guard, amount, ends: now + COUNTED_MS };
+    // An array that grows by `push` has room for many more, which few buckets need.
+    if (this.#lent.length === 0) this.#lent = [loan];
+    else this.#lent.push(loan);
+    this.#sum += amount;
   }
 
   /** Adds the tokens since the last time, step by step, because each loan that ends makes room. */
   #fill(now: number): void {
-    while (this.#lent.length > 0) {
-      const first = this.#lent.reduce((a, b) => (b.ends < a.ends ? b : a));
-      if (first.ends > now) break;
+    for (let first = this.#lent[0]; first !== undefined && first.ends <= now; first = this.#lent[0]) {
       this.#add(first.ends);
-      this.#lent = this.#lent.filter((loan) => loan !== first);
+      this.#removeAt(0);
     }
     this.#add(now);
+    this.#keepTurns(({ ends }) => ends > now);
   }
 
   #add(until: number): void {
@@ -164,8 +193,8 @@ export class Bucket {
     this.#clamp();
   }
 
-  #clamp(): void {
-    const lent = this.#lent.reduce((sum, { amount }) => sum + amount, 0);
-    this.#level = Math.max(0, Math.min(this.#level, this.#terms.burst - lent));
+  /** @param more tokens that are lent, too */
+  #clamp(more = 0): void {
+    this.#level = Math.max(0, Math.min(this.#level, this.#terms.burst - this.#sum - more));
   }
 }

@@ -46,6 +46,7 @@ interface Options {
 export interface Borrower {
   /** Its enrolment; undefined for the guard of this process. */
   readonly enrolment: string | undefined;
+  /** The only one of this name: begins with the enrolment. */
   readonly guard: string;
 }
 
@@ -92,7 +93,7 @@ export class Lender implements StateListener, LimitUses {
     const size = book.size;
     book.refused += Number(need.refused);
     const asked = {
-      guard: `${borrower.enrolment ?? ""}/${borrower.guard}`,
+      guard: borrower.guard,
       kept: Number(need.kept),
       returned: Number(need.returned),
       waiting: Number(need.waiting),
@@ -105,9 +106,9 @@ export class Lender implements StateListener, LimitUses {
   }
 
   /** The guard's stream has ended. */
-  gone({ enrolment = "", guard }: Borrower): void {
+  gone({ guard }: Borrower): void {
     const ends = this.#options.now() + this.#options.maxCallMs;
-    for (const book of this.#books.values()) book.gone(`${enrolment}/${guard}`, ends);
+    for (const book of this.#books.values()) book.gone(guard, ends);
   }
 
   refusedOf(namespace: string, id: string): { readonly refused: number; readonly since: number } {
