@@ -181,7 +181,10 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     enrol: (name) => enrolLocally(journal, dataFolder, name),
     grpcNames: new GrpcNameOwners(journal),
     serviceLog: new StoredServices({ journal, changes }),
-    announceStop: () => stopping.abort(),
+    announceStop: () => {
+      stopping.abort();
+      lenderList.leave();
+    },
     count: () => 1 + leaseRecords.others,
     errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),
     refused: () => journal.refusals.counts,

@@ -41,7 +41,7 @@ class Authority {
 
   constructor(t: Test, env: Record<string, string>, port: number) {
     this.port = port;
-    this.#env = { ...env, PORTICO_GRPC: this.address, PORTICO_DRAIN: "2s" };
+    this.#env = { ...env, PORTICO_GRPC: this.address, PORTICO_DRAIN_NOTICE: "1s", PORTICO_DRAIN: "2s" };
     this.channel = new Http2Channel({ host: "127.0.0.1", port }, { maxReconnectMs: 100 });
     t.teardown(() => this.channel.close());
     t.teardown(() => this.#running?.stop("SIGKILL"));

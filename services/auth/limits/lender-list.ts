@@ -39,12 +39,25 @@ export class LenderList {
     this.#join();
   }
 
-  /** Leaves the list, so that others need not find out that this authority is gone. */
-  async close(): Promise<void> {
+  /**
+   * Leaves the list, so that others need not find out that this authority is gone. Called when the
+   * authority begins to stop: it serves its guards until others lend.
+   */
+  leave(): void {
+    if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#timer);
     this.#unfollow();
+    this.#writing = this.#writing.then(() => this.#leave());
+  }
+
+  /** Leaves the list, if that was not done before. */
+  async close(): Promise<void> {
+    this.leave();
     await this.#writing;
+  }
+
+  async #leave(): Promise<void> {
     const { id, journal } = this.#options;
     if (id !== "" && journal.state.limits.lenders.ids.includes(id)) await this.#write(() => true, new Set([id]));
   }
