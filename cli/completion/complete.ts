@@ -45,9 +45,12 @@ async function candidatesFor(
   io: Io,
 ): Promise<readonly Candidate[]> {
   try {
-    const { command, given, option } = findCommand(program, words);
+    const isHelp = words[0] === "help";
+    const { command, given, option } = findCommand(program, isHelp ? words.slice(1) : words);
     const place = { connect: () => connectQuietly(io, command), env: io.env, given, current };
-    const candidates = await (option === undefined ? nextWords(command, place) : candidatesOf(option, place));
+    const candidates = isHelp
+      ? await helpedWords(command, place)
+      : await (option === undefined ? nextWords(command, place) : candidatesOf(option, place));
     // Names come from services and accounts: a name with a control character could end a line.
     return candidates.filter(({ text }) => text.startsWith(current) && visible(text) === text);
   } catch {
@@ -115,6 +118,18 @@ async function nextWords(command: Command, place: CompletionPoint): Promise<read
   return current.startsWith("-") ? optionsOf(command) : nextArguments(command, place);
 }
 
+/** After `portico help`: names of commands and services, without options and arguments. */
+async function helpedWords(command: Command, place: CompletionPoint): Promise<readonly Candidate[]> {
+  const { given, current } = place;
+  if (current.startsWith("-")) return [];
+  if (command.parent === null) return nextArguments(command, place);
+  return given.length === 0 ? commandsOf(command) : [];
+}
+
+function commandsOf(command: Command): Candidate[] {
+  return command.commands.map((sub) => ({ text: sub.name(), about: sub.description() }));
+}
+
 /** The candidates for the value of an option, or for an argument. */
 async function candidatesOf(option: Option | Argument, place: CompletionPoint): Promise<readonly Candidate[]> {
   if (option.argChoices !== undefined) return option.argChoices.map((text) => ({ text }));
@@ -136,8 +151,7 @@ function optionsOf(command: Command): Candidate[] {
 
 /** Subcommands of this command, and candidates for its next argument. */
 async function nextArguments(command: Command, place: CompletionPoint): Promise<readonly Candidate[]> {
-  const below = place.given.length === 0 ? command.commands : [];
-  const commands = below.map((sub) => ({ text: sub.name(), about: sub.description() }));
+  const commands = place.given.length === 0 ? commandsOf(command) : [];
   const { registeredArguments } = command;
   const argument = registeredArguments[place.given.length] ?? registeredArguments.find(({ variadic }) => variadic);
   const candidates = argument === undefined ? [] : await candidatesOf(argument, place).catch(() => []);

@@ -321,7 +321,7 @@ export class StreamCall implements CallListener {
     }
     this.#call = this.#options.target.channel.open(start, this);
     if (this.#paused) this.#call.pause();
-    if (this.#ended && !this.#isCounting && this.#unsent.length === 0) this.#call.end();
+    if (this.#ended && this.#unsent.length === 0) this.#call.end();
     this.#sendOn();
   }
 

@@ -13,7 +13,6 @@ export class MessageCount {
   readonly #listener: StreamListener;
   #uncounted = 0;
   #isWaiting = false;
-  #isRefused = false;
 
   /** @param listener hears when the messages that had to wait are counted, or one is refused */
   constructor(limited: LimitedCall, requests: MessageQueue<unknown>, listener: StreamListener) {
@@ -35,28 +34,23 @@ export class MessageCount {
 
   #count(): void {
     try {
-      while (this.#uncounted > 0 && !this.#isRefused) {
+      while (this.#uncounted > 0) {
         this.#uncounted--;
         const counting = this.#limited.message();
         if (counting === undefined) continue;
         this.#isWaiting = true;
         this.#requests.hold();
-        counting.then(() => this.#countOn()).catch((error) => this.#refuse(error));
+        counting.then(() => this.#countOn()).catch((error) => this.#listener.onRefused(error));
         return;
       }
     } catch (error) {
-      this.#refuse(error);
+      this.#listener.onRefused(error as Error);
     }
   }
 
   #countOn(): void {
     this.#isWaiting = false;
     this.#count();
-    if (!this.#isWaiting && !this.#isRefused) this.#listener.onResumed();
-  }
-
-  #refuse(error: unknown): void {
-    this.#isRefused = true;
-    this.#listener.onRefused(error as Error);
+    if (!this.#isWaiting) this.#listener.onResumed();
   }
 }

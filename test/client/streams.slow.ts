@@ -14,15 +14,22 @@ interface Tick {
 interface FeedClient {
   count(request: object, options?: CallOptions): AsyncGenerator<Tick>;
   chat(ticks: Messages<Tick>, options?: CallOptions): AsyncGenerator<Tick>;
+  /** Like `chat` and `count`, with 64-bit integers as bigint. */
+  chatInt64(ticks: Messages<Tick>): AsyncGenerator<Tick>;
+  countInt64(request: object): AsyncGenerator<Tick>;
   collect(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
   stall(ticks: Messages<Tick>, options?: CallOptions): Promise<unknown>;
   chunks(request: object): AsyncGenerator<{ readonly contentType: string; readonly data: Uint8Array }>;
 }
 
+const int64 = ["Tick", { Tick: [["number", "Int64"]] }] as const;
+
 class Client extends PorticoClient {
   readonly feed: FeedClient = this.bind("feed", {
     count: { path: "/feed/Count", shape: "server" },
     chat: { path: "/feed/Chat", shape: "bidi" },
+    chatInt64: { path: "/feed/Chat", shape: "bidi", int64 },
+    countInt64: { path: "/feed/Count", shape: "server", int64 },
     collect: { path: "/feed/Collect", shape: "client" },
     stall: { path: "/feed/Stall", shape: "client" },
     chunks: { path: "/feed/Pieces", shape: "server", answersBytes: true },
@@ -61,6 +68,20 @@ t.test("a stream in both directions receives responses while it sends", async (t
   for (const number of ["1", "2", "3"]) t.match(await responses.next(), { value: { number }, done: false });
   await responses.return(undefined);
   await feed.idle();
+});
+
+t.test("the 64-bit integers of a stream are bigints where the table says so", async (t) => {
+  const large = 2n ** 63n - 1n;
+  const sent = await collect(client.chatInt64([{ number: large }, { number: "-1" }]));
+  t.strictSame(
+    sent.map(({ number }) => number),
+    [large, -1n],
+  );
+  const counted = await collect(client.countInt64({ messages: 2 }));
+  t.strictSame(
+    counted.map(({ number }) => typeof number),
+    ["bigint", "bigint"],
+  );
 });
 
 t.test("a stream that fails delivers its messages first", async (t) => {

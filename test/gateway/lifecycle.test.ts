@@ -10,11 +10,13 @@ import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../gateway/http/message.js";
 import { Hosts } from "../../gateway/stages/cors.js";
+import type { Guard } from "../../src/call/admission.js";
 import { loadConfig } from "../../src/config/config.js";
 import { Code } from "../../src/errors.js";
 import { createLog } from "../../src/log.js";
 import { Metrics } from "../../src/metrics.js";
 import { rawService } from "../rpc/raw-service.js";
+import { ScriptedLimits } from "../rpc/scripted-limits.js";
 import { ask } from "./deployment.js";
 import { createRule, dial, open, type Scene, scene } from "./dialects/json/streams/client.js";
 
@@ -252,6 +254,7 @@ const CASES: readonly Case[] = [
   { stage: "admit", status: 403, detail: /Forbidden/, run: denied },
   { stage: "admit", status: 408, detail: /took too long/, run: send(`${POST}Content-Length: 14\r\n\r\n{`) },
   { stage: "admit", status: 413, detail: /not be larger/, run: send(`${POST}Content-Length: 9999999\r\n\r\n`) },
+  { stage: "admit", status: 429, detail: /Limit ci allows/, run: call({ target: "/probe/tell" }) },
   {
     stage: "admit",
     status: 499,
@@ -359,7 +362,11 @@ t.test("each request ends in the stage of the table", async (t) => {
   });
   const tooLarge = rawService({ one: () => Buffer.alloc(4 * 2 ** 20 + 1) });
   const flags = { headerTime: "200ms", bodyTime: "200ms" };
-  const it = await scene(t, { flags, own: [new Pages({ folder })], services: [tooLarge] });
+  const limits = new ScriptedLimits();
+  limits.reset("refuse");
+  const count: Guard["count"] = (admission, call) =>
+    admission.endpoint.name === "probe:Probe.Tell" ? limits.count(admission, call) : undefined;
+  const it = await scene(t, { flags, own: [new Pages({ folder })], services: [tooLarge], count });
   const everyone = { scope: "<public>", access: "DENIED", priority: 10 };
   await createRule(it, { id: "closed", ...everyone, resource: "service:probe:closed.*" });
   for (const { stage, status, detail, run } of CASES) {

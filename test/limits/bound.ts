@@ -28,15 +28,35 @@ export function excess(moments: readonly number[], { perSecond, burst }: Rate): 
   return most;
 }
 
+/** How a call of a guard process ended. `unavailable` is every error but a refusal by a limit. */
+export type CallOutcome = "counted" | "refused" | "unavailable";
+
+/** A call of a guard process. */
+export interface GuardCall {
+  /** When it was counted or refused, in milliseconds since 1970. */
+  readonly at: number;
+  /** The client's address. */
+  readonly address: string;
+  readonly outcome: CallOutcome;
+}
+
+interface GuardOptions {
+  readonly authority: readonly string[];
+  readonly token: string;
+  readonly perSecond: number;
+  /** The addresses that calls come from, in turn. Default: one. */
+  readonly addresses?: readonly string[];
+}
+
 /** A running test/limits/guard-process.ts. */
 export class GuardProcess {
-  /** When calls were counted, in milliseconds since 1970. */
-  readonly moments: number[] = [];
+  /** In the order in which they ended. */
+  readonly calls: GuardCall[] = [];
   readonly child: ChildProcess;
   #line = "";
   #ready = false;
 
-  constructor(t: Test, options: { readonly authority: readonly string[]; readonly token: string; perSecond: number }) {
+  constructor(t: Test, options: GuardOptions) {
     const program = resolve("test/limits/guard-process.ts");
     this.child = spawn(process.execPath, ["--import=tsx", program, JSON.stringify(options)], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -50,8 +70,16 @@ export class GuardProcess {
     this.#line = lines.pop() ?? "";
     for (const line of lines) {
       if (line === "ready") this.#ready = true;
-      else this.moments.push(Number(line));
+      else {
+        const [at, address = "", outcome] = line.split(" ");
+        this.calls.push({ at: Number(at), address, outcome: outcome as CallOutcome });
+      }
     }
+  }
+
+  /** When calls were counted, in milliseconds since 1970. */
+  get moments(): number[] {
+    return this.calls.filter(({ outcome }) => outcome === "counted").map(({ at }) => at);
   }
 
   /** Resolves when the guard decides. */

@@ -1,6 +1,7 @@
 /**
- * A process with a guard that follows authorities over gRPC, and counts calls at a steady pace. It
- * prints the moment of each call that was counted, in milliseconds since 1970.
+ * A process with a guard that follows authorities over gRPC, and counts calls at a steady pace, from
+ * the client addresses in turn. For each call it prints when it was counted or refused, in
+ * milliseconds since 1970, the address, and the outcome.
  *
  *     node --import=tsx guard-process.ts '{"authority":["127.0.0.1:1"],"token":"pte_…",…}'
  */
@@ -8,12 +9,19 @@ import pino from "pino";
 import { Authorities } from "../../src/access/follow/authorities.js";
 import { OpenGuard } from "../../src/access/guard.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
+import type { CallOutcome } from "./bound.js";
 import { callOnce, isRefused } from "./guards.js";
 
-const { authority, token, perSecond } = JSON.parse(process.argv[2] ?? "{}") as {
+const {
+  authority,
+  token,
+  perSecond,
+  addresses = ["192.0.2.1"],
+} = JSON.parse(process.argv[2] ?? "{}") as {
   readonly authority: readonly string[];
   readonly token: string;
   readonly perSecond: number;
+  readonly addresses?: readonly string[];
 };
 const log = pino({ level: "silent" });
 const links = authority.map((name) => {
@@ -37,9 +45,11 @@ setInterval(() => {
   // After a stop of the process, the calls that were missed are not made up for.
   if (due - sent > perSecond) sent = Math.floor(due);
   for (; sent < due; sent++) {
-    callOnce(guard).then(
-      (outcome) => isRefused(outcome) || process.stdout.write(`${moment()}\n`),
-      () => undefined, // The authority cannot be reached.
+    const address = addresses[sent % addresses.length]!;
+    const print = (outcome: CallOutcome): void => void process.stdout.write(`${moment()} ${address} ${outcome}\n`);
+    callOnce(guard, { address }).then(
+      (outcome) => print(isRefused(outcome) ? "refused" : "counted"),
+      () => print("unavailable"),
     );
   }
 }, 2);

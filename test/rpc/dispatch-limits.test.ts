@@ -27,6 +27,9 @@ const TRANSPORTS: Record<string, (t: Test, dispatcher: Dispatcher) => Promise<Ch
 const POLICY = { "ratelimit-policy": '"ci";q=100;w=1', ratelimit: '"ci";r=42;t=1' };
 const TOKEN = "pta_1";
 
+/** The messages that the two-way stream has read. */
+const read: string[] = [];
+
 const ENDPOINTS: Partial<RawImplementation> = {
   one(request, context) {
     if (`${request}` === "headers") context.sendHeaders([["own", "header"]]);
@@ -43,7 +46,10 @@ const ENDPOINTS: Partial<RawImplementation> = {
     return Buffer.from(got.join());
   },
   async *chat(requests) {
-    for await (const request of requests) yield request;
+    for await (const request of requests) {
+      read.push(`${request}`);
+      yield request;
+    }
   },
 };
 
@@ -234,6 +240,22 @@ for (const [transport, connect] of Object.entries(TRANSPORTS)) {
       t.equal((await ended).code, Code.OK);
       t.same(call.messages, ["a", "b", "c"]);
       t.equal(limits.messages, 3);
+      await released(t, limits, 1);
+    });
+
+    t.test("a message that has been counted waits until the guard lets it pass", async (t) => {
+      limits.reset("grant", "grant", "grant later");
+      const call = new Call(channel, "chat").send("a");
+      await until(() => call.messages.length === 1);
+      guard.passing = false;
+      call.send("b");
+      await limits.release();
+      for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
+      t.same(call.messages, ["a"]);
+      t.equal(read.at(-1), "a");
+      guard.resume();
+      await until(() => call.messages.length === 2);
+      t.equal((await call.ended()).code, Code.OK);
       await released(t, limits, 1);
     });
 

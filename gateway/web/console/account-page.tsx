@@ -9,6 +9,7 @@ import { AccountMenu, useAccountDialogs } from "./accounts.js";
 import { list } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyTable, useKeys } from "./keys.js";
+import { LimitsOf } from "./limits-of.js";
 import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
@@ -60,6 +61,7 @@ function AccountContent({ session, account }: { readonly session: Session; reado
         </dl>
       </section>
       <KeysOf session={session} account={name} />
+      <LimitsOf title="Limits that apply to it" account={name} withLink />
       <CallsOf account={name} withLink />
     </>
   );

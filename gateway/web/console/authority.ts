@@ -28,6 +28,9 @@ export const list = {
       const { limits, nextPageToken } = await call("auth/Limits/List", { pageToken }, signal);
       return { items: limits, nextPageToken };
     }),
+  /** The limits that apply to a caller: without an account and a key, to the visitor. */
+  limitsOf: async (request: Request<"auth/Limits/Show">, signal?: AbortSignal) =>
+    (await call("auth/Limits/Show", request, signal)).limits,
   accounts: (signal?: AbortSignal) =>
     readPages(async (pageToken) => {
       const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);

@@ -9,6 +9,7 @@ import { list, listTree } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyReach } from "./key-reach.js";
 import { ExpiryBadge, KeyMenu, Limits, pageOfAccount, pageOfKey, useKeyDialogs } from "./keys.js";
+import { LimitsOf } from "./limits-of.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
@@ -92,6 +93,7 @@ function KeyContent({ session, shown }: { readonly session: Session; readonly sh
         )}
         {services.error && !services.busy && <ErrorNotice error={services.error} onRetry={services.reload} />}
       </section>
+      <LimitsOf title="Limits that apply to it" account={account} prefix={prefix} withLink={isAdmin(session)} />
       <CallsOf account={account} prefix={prefix} withLink={isAdmin(session)} />
     </>
   );

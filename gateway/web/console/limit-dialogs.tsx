@@ -113,16 +113,6 @@ function Fields({ draft, problems, set, isNew }: FieldsProps) {
   return (
     <div class="stack" ref={fields}>
       {isNew && <TextField label="ID" hint="Names the limit, such as ci." required {...text("id")} />}
-      <SelectField
-        label="Shared by"
-        hint={SHARED_BY_HINTS[draft.per]}
-        error={problems.per}
-        options={SHARED_BY}
-        value={draft.per}
-        onInput={(per) => set({ per: per as Per })}
-      />
-      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
-      <PatternField resources={resources} value={draft.resource} onInput={(resource) => set({ resource })} />
       <div class="field-pair">
         <TextField label="Rate" hint="Such as 100/s, 5/m, 1/h or 10/d." {...text("rate")} />
         <TextField
@@ -143,6 +133,16 @@ function Fields({ draft, problems, set, isNew }: FieldsProps) {
           {...text("concurrent")}
         />
       </div>
+      <SelectField
+        label="Shared by"
+        hint={SHARED_BY_HINTS[draft.per]}
+        error={problems.per}
+        options={SHARED_BY}
+        value={draft.per}
+        onInput={(per) => set({ per: per as Per })}
+      />
+      <ScopeField value={draft.scope} problem={problems.scope} onInput={(scope) => set({ scope })} />
+      <PatternField resources={resources} value={draft.resource} onInput={(resource) => set({ resource })} />
     </div>
   );
 }
@@ -202,9 +202,8 @@ export function ShadowDialog({ listed, ...props }: { readonly listed: ListedLimi
       </p>
       {shadow ? (
         <p>
-          From now on it refuses such calls with 429, at once and at every gateway: calls of{" "}
-          <code>{limit.resource}</code> by <code>{limit.scope}</code>, as soon as there are more than {allowance(limit)}
-          , from {sharedBy(limit)}.
+          From now on it refuses such calls with 429, at once and at every gateway. It counts calls of{" "}
+          <code>{limit.resource}</code> by <code>{limit.scope}</code>, and allows {sharedBy(limit)} {allowance(limit)}.
         </p>
       ) : (
         <p>From now on it refuses nothing, and counts the calls that it would refuse.</p>
@@ -228,7 +227,7 @@ export function DeleteLimitDialog({ limit, ...props }: { readonly limit: Limit }
       <p>
         {limit.shadow
           ? "It counts no calls any more. It has refused none, because it is a shadow."
-          : `Nothing is refused by it any more, at once and at every gateway. It allows ${allowance(limit)}, ${sharedBy(limit)}.`}
+          : `Nothing is refused by it any more, at once and at every gateway. It allows ${sharedBy(limit)} ${allowance(limit)}.`}
       </p>
     </ConfirmDialog>
   );

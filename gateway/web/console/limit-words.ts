@@ -1,5 +1,5 @@
 /** Limits in words, and where they are shown. */
-import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
+import type { Limit, LimitUse, ListedLimit, Per } from "../../../src/api/types.js";
 import { parseQuota, parseRate, rateInWords, usualBurst } from "../../../src/limits/rate.js";
 import { sinceWhen } from "./time.js";
 
@@ -50,6 +50,18 @@ export function callsPerDay({ rate, quota }: Limit): number {
 export function refusedInWords({ limit: { shadow }, refused, since }: ListedLimit): string {
   const calls = refused === "1" ? "1 call" : `${refused === "0" ? "no" : grouped(refused)} calls`;
   return `${shadow ? "would have refused" : "refused"} ${calls} since ${sinceWhen(since)}`;
+}
+
+/** `12 calls now, 900 this month, 3 more open`; a shadow refuses nothing. */
+export function leftInWords({ limit, subject, rateLeft, quotaLeft, concurrentLeft }: LimitUse): string {
+  if (limit.per === "ADDRESS" && subject === "") return "Each address has its own";
+  const parts = [
+    rateLeft !== undefined && `${grouped(rateLeft)} calls now`,
+    quotaLeft !== undefined && `${grouped(quotaLeft)} this ${limit.quota.split("/")[1]}`,
+    concurrentLeft !== undefined && `${grouped(concurrentLeft)} more open`,
+    limit.shadow && "refuses nothing yet",
+  ].filter((part) => part !== false);
+  return parts.length === 0 ? "Another authority counts it" : parts.join(", ");
 }
 
 /** With separators of thousands. */

@@ -12,6 +12,7 @@ import { Button } from "../ui/button.js";
 import { SetPasswordDialog } from "./accounts.js";
 import { Attention } from "./attention.js";
 import { list } from "./authority.js";
+import { LimitsOf } from "./limits-of.js";
 import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { daysUntil } from "./time.js";
 
@@ -21,6 +22,7 @@ export function OverviewPage({ session }: ConsoleProps) {
       <PageHead title="Overview" lead="Calls, keys, rules and accounts at a glance." />
       {isAdmin(session) ? <AdminTiles session={session} /> : <OwnTiles />}
       <You session={session} />
+      <LimitsOf title="Limits that apply to you" withLink={isAdmin(session)} />
     </>
   );
 }

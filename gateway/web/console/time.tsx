@@ -29,13 +29,14 @@ export function Moment({ at, relative = false }: { readonly at: string; readonly
   );
 }
 
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 
-/** `14:02`, and with the date if that is another day. */
+/** `14:02`, or the date if that is another day. */
 export function sinceWhen(at: string): string {
   const date = new Date(at);
   const isToday = date.toDateString() === new Date(gatewayTime()).toDateString();
-  return (isToday ? TIME : MOMENT).format(date);
+  return (isToday ? TIME : DATE).format(date);
 }
 
 /** `3 days ago`, `in 2 hours`. */

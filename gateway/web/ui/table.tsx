@@ -28,7 +28,7 @@ export function Table<Row>({ caption, columns, rows, rowKey, lit }: TableProps<R
       <thead>
         <tr>
           {columns.map(({ title, numeric }) => (
-            <th key={title} scope="col" class={numeric ? "numeric" : undefined}>
+            <th key={title} scope="col" data-label={title} class={numeric ? "numeric" : undefined}>
               {title}
             </th>
           ))}

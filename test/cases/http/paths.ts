@@ -312,8 +312,8 @@ export const nowhere: readonly HttpCase[] = [
     status: 404,
     id: "auth",
     detail:
-      "No endpoint at /auth, but at /auth/Login, /auth/Refresh, /auth/Logout, /auth/WhoAmI, /auth/Accounts/SetPassword, " +
-      "/auth/Keys/List, /auth/Keys/Create, /auth/Keys/Revoke and 4 more; see /openapi/auth.json",
+      "No endpoint at /auth, but at /auth/Login, /auth/Refresh, /auth/Logout, /auth/WhoAmI, /auth/Limits/Show, " +
+      "/auth/Accounts/SetPassword, /auth/Keys/List, /auth/Keys/Create and 5 more; see /openapi/auth.json",
     decides: DESCRIBE,
   },
   {

@@ -372,14 +372,24 @@ t.test("the OpenAPI document lists the statuses", async (t) => {
     t.same(Object.keys(own?.post.responses ?? {}), Object.keys(bound?.post.responses ?? {}), `${service} ${method}`);
     return own?.post.responses ?? {};
   };
-  const usual = ["400", "401", "403", "default"];
+  const usual = ["400", "401", "403", "429", "default"];
   const success = (await statusesOf("plain", "Call"))["200"];
   const created = await statusesOf("created", "Call");
   t.same(Object.keys(created), ["201", ...usual]);
   t.same(created["201"], success);
   t.same(Object.keys(await statusesOf("created", "Twice")), ["200", "204", ...usual]);
   t.match(await statusesOf("silent", "Call"), { 204: { description: "Nothing.", content: undefined } });
-  t.same(Object.keys(await statusesOf("mapped", "Call")), ["200", "204", "400", "401", "403", "404", "418", "default"]);
-  t.same(Object.keys(await statusesOf("chosen", "Call")), ["202", "400", "401", "403", "410", "2XX", "default"]);
+  t.same(Object.keys(await statusesOf("mapped", "Call")), [
+    "200",
+    "204",
+    "400",
+    "401",
+    "403",
+    "404",
+    "418",
+    "429",
+    "default",
+  ]);
+  t.same(Object.keys(await statusesOf("chosen", "Call")), ["202", "400", "401", "403", "410", "429", "2XX", "default"]);
   t.same(Object.keys(await statusesOf("plain", "Call")), ["200", ...usual]);
 });

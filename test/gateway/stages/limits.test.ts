@@ -1,14 +1,17 @@
 // How the HTTP port counts requests against limits of calls, in every dialect over real sockets.
+import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
+import { WebSocket } from "ws";
 import type { RefusedRequest } from "../../../gateway/stages/options.js";
 import { Code } from "../../../src/errors.js";
 import type { Conversation, DialectClient, Heard, OpenCall } from "../../contract/dialect.js";
-import { DETAIL, HEADERS, ScriptedLimits } from "../../rpc/scripted-limits.js";
+import { type Act, DETAIL, HEADERS, ScriptedLimits } from "../../rpc/scripted-limits.js";
 import { HTTP_VERSIONS, httpClient } from "../../support/http-client.js";
 import { until } from "../../support/until.js";
+import { ask, login } from "../deployment.js";
 import { createRule, deleteRule, dial, open, refused, scene } from "../dialects/json/streams/client.js";
 import { send } from "../dialects/mcp/client.js";
 import { clientsOf } from "../dialects/rpc/clients.js";
@@ -88,7 +91,7 @@ for (const client of clients) {
       await released(t);
     });
 
-    if (client.converse !== undefined) conversations(t, client.converse);
+    if (client.converse !== undefined) conversations(t, client.name, client.converse);
   });
 }
 
@@ -104,7 +107,7 @@ function refusedAs(t: Test, { end, head, messages }: Heard & { readonly end: Non
 
 const CHAT = { path: "/feed.Feed/Chat" };
 
-function conversations(t: Test, converse: NonNullable<DialectClient["converse"]>): void {
+function conversations(t: Test, name: string, converse: NonNullable<DialectClient["converse"]>): void {
   t.test("a two-way stream counts at its opening, and each message of the client", async (t) => {
     limits.reset("grant");
     const call = converse(CHAT);
@@ -138,11 +141,12 @@ function conversations(t: Test, converse: NonNullable<DialectClient["converse"]>
       await chat(call, 1);
       void call.send({ number: "2" });
       if (act === "refuse later") await limits.release();
-      const { end, messages } = await ended(call);
+      const { end, head, messages } = await ended(call);
       t.equal(Code[end.code], "RESOURCE_EXHAUSTED");
       t.equal(end.message, DETAIL);
       t.match(messages, [{ number: "1" }]);
       t.equal(messages.length, 1);
+      if (name.startsWith("gRPC over")) t.match(head?.fields, { ...HEADERS, "retry-after": "2" }, "trailers");
       await until(() => it.feed.open === 0);
       await released(t);
     });
@@ -253,6 +257,30 @@ t.test("a WebSocket is refused at its handshake", async (t) => {
   t.match(error, { Code: 429, Detail: DETAIL });
 });
 
+t.test("the response to a handshake has the headers", async (t) => {
+  limits.reset("grant");
+  const socket = new WebSocket(`ws://127.0.0.1:${it.port}/feed/Feed/Chat`);
+  const [response] = await once(socket, "upgrade");
+  t.match(response.headers, HEADERS);
+  socket.terminate();
+  await released(t);
+});
+
+t.test("a caller that the guard does not know, and whose rule is deleted while the limit counts it", async (t) => {
+  const authorization = `Bearer ${await login(handler, "admin")}`;
+  limits.reset("grant later");
+  const asking = open(it, "/probe/Probe/Tell", { headers: { authorization } });
+  await until(() => limits.counted.length === 1);
+  const denied = { id: "denied", scope: "<public>", access: "DENIED", priority: 20 };
+  await createRule(it, { ...denied, resource: "service:probe:Probe.*" });
+  await limits.release();
+  const { status, response } = await asking;
+  response.resume();
+  t.equal(status, 403);
+  await deleteRule(it, "denied");
+  await released(t);
+});
+
 t.test("a message closes a WebSocket with 4429", async (t) => {
   limits.reset("grant", "grant", "refuse");
   const { socket, frames, closed } = await dial(it, "/feed/Feed/Chat");
@@ -292,6 +320,26 @@ t.test("an upload counts each chunk", async (t) => {
   t.match(JSON.parse(await text(response)), { Id: "feed", Detail: DETAIL }, "the service was called");
   sending.destroy();
   await released(t);
+});
+
+t.test("a count at once makes no promise, and the guard decides once", async (t) => {
+  const made: string[] = [];
+  const hook = createHook({ init: (_id, type) => void made.push(type) });
+  const promisesOf = async (act: Act | undefined): Promise<number> => {
+    limits.reset(act);
+    it.decided.length = 0;
+    made.length = 0;
+    hook.enable();
+    await ask(handler, { target: "/probe/Probe/Tell" });
+    hook.disable();
+    t.equal(limits.counted.length, 1);
+    t.same(it.decided, ["service:probe:Probe.Tell"]);
+    return made.filter((type) => type === "PROMISE").length;
+  };
+  await promisesOf(undefined); // The first call resolves what later calls share.
+  const without = await promisesOf(undefined);
+  t.ok(without > 0 && without < 20, `${without} promises`);
+  t.equal(await promisesOf("grant"), without);
 });
 
 t.test("Portico's own endpoints and routes are exempt", async (t) => {

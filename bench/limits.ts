@@ -1,0 +1,225 @@
+/**
+ * What limits of calls cost. Each part prints a table.
+ *
+ *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers
+ *
+ * `guard`: processor time of `Guard.count` for calls of which no limit, one or three count, in turn.
+ * `subjects`: memory and time of a lender for a million subjects of one limit.
+ * `borrowers`: a lender's time where up to a thousand guards borrow of one subject.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Test } from "tap";
+import { Lender } from "../services/auth/limits/lender.js";
+import type { OpenGuard } from "../src/access/guard.js";
+import type { Admission } from "../src/call/admission.js";
+import { Budget, type Need } from "../src/gen/portico/auth/v1/lending.js";
+import { type Limit, Per } from "../src/gen/portico/auth/v1/limits.js";
+import { ENDPOINT, limitOf, openLimited } from "../test/limits/guards.js";
+import { silent } from "../test/services/auth/open.js";
+
+const RATE = { rate: "1000000/s", burst: 1_000_000n };
+/** Each batch is counted in one turn, as by a gateway with many calls at once. */
+const BATCH = 2_000;
+const BATCHES_OF_ROUND = 40;
+const ROUNDS = 15;
+
+const IPV4 = "192.0.2.1";
+const CASES: readonly {
+  readonly name: string;
+  readonly limits: readonly Partial<Limit>[];
+  readonly address?: string;
+}[] = [
+  { name: "a namespace without limits", limits: [] },
+  { name: "ten limits, none for the endpoint", limits: Array(10).fill({ ...RATE, resource: "service:other:*" }) },
+  { name: "one limit, for everyone", limits: [RATE] },
+  { name: "one limit, for each address", limits: [{ ...RATE, per: Per.ADDRESS }] },
+  { name: "the same, IPv6", limits: [{ ...RATE, per: Per.ADDRESS }], address: "2001:db8:1:2:3:4:5:6" },
+  { name: "three limits", limits: [RATE, { ...RATE, per: Per.ADDRESS }, { ...RATE, per: Per.NAMESPACE }] },
+];
+
+/** Stands in for a test. */
+class Teardowns {
+  readonly #all: (() => unknown)[] = [];
+
+  teardown(act: () => unknown): void {
+    this.#all.push(act);
+  }
+
+  async run(): Promise<void> {
+    for (const act of this.#all.toReversed()) await act();
+  }
+}
+
+async function measureGuard(): Promise<void> {
+  const teardowns = new Teardowns();
+  const guards: OpenGuard[] = [];
+  for (const { limits } of CASES) {
+    const { guard, create } = await openLimited(teardowns as unknown as Test);
+    for (const [index, limit] of limits.entries()) await create({ id: `limit-${index}`, ...limit });
+    guards.push(await guard());
+  }
+  const samples: number[][] = CASES.map(() => []);
+  let elsewhere = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, { address = IPV4 }] of CASES.entries()) {
+      const measured = await roundOf(guards[index]!, address);
+      // The first rounds compile.
+      if (round >= 3) samples[index]!.push(measured.each);
+      if (round >= 3) elsewhere += measured.waited;
+    }
+  }
+  console.log("| limits | µs a call: median, quartiles |\n|---|---|");
+  for (const [index, { name }] of CASES.entries()) console.log(`| ${name} | ${spread(samples[index]!)} |`);
+  console.log(`${elsewhere} calls waited or were refused`);
+  await teardowns.run();
+}
+
+async function roundOf(guard: OpenGuard, address: string): Promise<{ each: number; waited: number }> {
+  const credentials = { token: undefined, namespace: undefined, tokenRequired: false };
+  const admission: Admission = await guard.admit(credentials, ENDPOINT);
+  let waited = 0;
+  let micros = 0;
+  for (let batch = -5; batch < BATCHES_OF_ROUND; batch++) {
+    const before = process.cpuUsage();
+    let late = 0;
+    for (let count = 0; count < BATCH; count++) {
+      try {
+        const counted = guard.count(admission, { address, asserted: false });
+        if (counted instanceof Promise) {
+          late++;
+          counted.then(
+            (call) => call.end(),
+            () => undefined,
+          );
+        } else counted?.end();
+      } catch {
+        late++;
+      }
+    }
+    const { user, system } = process.cpuUsage(before);
+    // In the first batches the demand becomes known.
+    if (batch >= 0) {
+      micros += user + system;
+      waited += late;
+    }
+    await sleep(5);
+  }
+  return { each: micros / (BATCH * BATCHES_OF_ROUND), waited };
+}
+
+const MIB = 2 ** 20;
+const SUBJECTS = 1_000_000;
+
+/** A lender of one limit, with the clock of this process. */
+function openLender(limit: Partial<Limit>): { lender: Lender; need(more: Partial<Need>): Need } {
+  const revised = { limit: limitOf({ id: "limit", ...limit }), revision: 1n };
+  const state = {
+    namespaces: new Map([["default", {}]]),
+    limits: { of: () => [revised], lenders: { ids: [], revision: 0n } },
+  };
+  const journal = { state, now: Date.now(), follow: () => () => undefined };
+  const lender = new Lender({
+    journal: journal as never,
+    settled: async () => undefined,
+    store: {} as never,
+    ...{ id: "", maxCallMs: 90_000, log: silent, now: () => performance.now() },
+  });
+  const need = { namespace: "default", limit: "limit", revision: 1n, budget: Budget.RATE, subject: "" };
+  const none = { kept: 0n, returned: 0n, waiting: 0n, soon: 0n, refused: 0n };
+  return { lender, need: (more) => ({ ...need, ...none, ...more }) };
+}
+
+async function measureSubjects(): Promise<void> {
+  // A rate so small that no bucket is full again during the measurement.
+  const { lender, need } = openLender({ per: Per.ADDRESS, rate: "1/h", burst: 10n });
+  await sleep(1_200);
+  const subjects = (index: number) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+  gc?.();
+  const before = process.memoryUsage();
+  const times: number[] = [];
+  for (let index = 0; index < SUBJECTS; ) {
+    const began = process.cpuUsage();
+    for (const end = index + 10_000; index < end; index++) {
+      lender.lend({ enrolment: undefined, guard: "gateway-1" }, 0n, need({ subject: subjects(index), waiting: 1n }));
+    }
+    const { user, system } = process.cpuUsage(began);
+    times.push((user + system) / 10_000);
+    await sleep(0);
+  }
+  gc?.();
+  const after = process.memoryUsage();
+  const lag = await longestTurn(2_000);
+  gc?.();
+  const later = process.memoryUsage();
+  const again: number[] = [];
+  for (let index = 0; index < SUBJECTS; ) {
+    const began = process.cpuUsage();
+    for (const end = index + 10_000; index < end; index++) {
+      const subject = subjects((index * 7_919) % SUBJECTS);
+      lender.lend({ enrolment: undefined, guard: "gateway-1" }, 0n, need({ subject, waiting: 1n }));
+    }
+    const { user, system } = process.cpuUsage(began);
+    again.push((user + system) / 10_000);
+    await sleep(0);
+  }
+  console.log(`resident memory: +${((after.rss - before.rss) / MIB).toFixed(0)} MiB`);
+  console.log(`heap: +${((after.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB; once loans have ended \
++${((later.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB`);
+  console.log(`µs of a new subject: ${spread(times)}; of a known one: ${spread(again)}`);
+  console.log(`longest turn of forgetting: ${lag.toFixed(1)} ms of processor time`);
+  lender.close();
+}
+
+/** Processor time of the turns in which subjects are forgotten. */
+async function longestTurn(ms: number): Promise<number> {
+  let longest = 0;
+  let before = process.cpuUsage();
+  for (const end = performance.now() + ms; performance.now() < end; ) {
+    await sleep(1);
+    const { user, system } = process.cpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1_000);
+    before = process.cpuUsage();
+  }
+  return longest;
+}
+
+async function measureBorrowers(): Promise<void> {
+  console.log("| guards | µs of a need: median, quartiles; enough tokens | too few |\n|---:|---|---|");
+  for (const guards of [1, 10, 100, 1_000]) {
+    const cells: string[] = [];
+    for (const rate of ["1000000/s", "100/s"]) {
+      const { lender, need } = openLender({ rate, burst: BigInt(rate.split("/")[0]!) });
+      await sleep(1_200);
+      const times: number[] = [];
+      for (let round = 0; round < 30; round++) {
+        const began = process.cpuUsage();
+        const asks = Math.max(1_000, guards);
+        for (let ask = 0; ask < asks; ask++) {
+          const borrower = { enrolment: "gateway", guard: `gateway-${ask % guards}` };
+          lender.lend(borrower, 0n, need({ waiting: 1n, soon: 5n }));
+        }
+        const { user, system } = process.cpuUsage(began);
+        if (round >= 5) times.push((user + system) / asks);
+        await sleep(20);
+      }
+      lender.close();
+      cells.push(spread(times));
+    }
+    console.log(`| ${[guards, ...cells].join(" | ")} |`);
+  }
+}
+
+function spread(samples: readonly number[]): string {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const at = (share: number): string => sorted[Math.floor((sorted.length - 1) * share)]!.toFixed(2);
+  return `${at(0.5)}, ${at(0.25)} to ${at(0.75)}`;
+}
+
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  guard: measureGuard,
+  subjects: measureSubjects,
+  borrowers: measureBorrowers,
+};
+const part = PARTS[process.argv[2] ?? ""];
+if (part === undefined) throw new Error(`the part must be one of ${Object.keys(PARTS).join(", ")}`);
+await part();
