@@ -72,18 +72,17 @@ export class LimitSet {
     if (this.#byId.size === 0) return NONE;
     const byScope = this.#remembered.get(resource) ?? this.#remember(resource);
     if (byScope.size === 0) return NONE;
-    const listOf = hasAccount ? all : withoutAccount;
-    const everyone = listOf(byScope.get(PUBLIC));
-    if (scopes === undefined || (byScope.size === 1 && byScope.has(PUBLIC))) return everyone;
-    const lists = [everyone, listOf(byScope.get(LOGGED_IN))];
-    // An account may have a scope twice.
-    for (const [index, scope] of scopes.entries()) {
-      if (scope !== LOGGED_IN && scope !== PUBLIC && scopes.indexOf(scope) === index) {
-        lists.push(listOf(byScope.get(scope)));
-      }
+    const everyone = byScope.get(PUBLIC);
+    let found = listOf(everyone, hasAccount);
+    if (scopes === undefined || (everyone !== undefined && byScope.size === 1)) return found;
+    found = joined(found, listOf(byScope.get(LOGGED_IN), hasAccount));
+    for (let index = 0; index < scopes.length; index++) {
+      const scope = scopes[index]!;
+      // An account may have a scope twice.
+      if (scope === LOGGED_IN || scope === PUBLIC || scopes.indexOf(scope) < index) continue;
+      found = joined(found, listOf(byScope.get(scope), hasAccount));
     }
-    const found = lists.filter((list) => list.length > 0);
-    return found.length > 1 ? found.flat() : (found[0] ?? NONE);
+    return found;
   }
 
   #remember(resource: Resource): ReadonlyMap<string, OfScope> {
@@ -101,5 +100,12 @@ export class LimitSet {
   }
 }
 
-const all = (list: OfScope | undefined): readonly RevisedLimit[] => list?.all ?? NONE;
-const withoutAccount = (list: OfScope | undefined): readonly RevisedLimit[] => list?.withoutAccount ?? NONE;
+function listOf(list: OfScope | undefined, hasAccount: boolean): readonly RevisedLimit[] {
+  if (list === undefined) return NONE;
+  return hasAccount ? list.all : list.withoutAccount;
+}
+
+function joined(some: readonly RevisedLimit[], more: readonly RevisedLimit[]): readonly RevisedLimit[] {
+  if (more.length === 0) return some;
+  return some.length === 0 ? more : some.concat(more);
+}
