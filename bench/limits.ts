@@ -3,7 +3,7 @@
  *
  *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers
  *
- * `guard`: processor time of `Guard.count` for calls of which no limit, one or three count, in turn.
+ * `guard`: processor time of `Guard.count` for calls that no limit, one or three count.
  * `subjects`: memory and time of a lender for a million subjects of one limit.
  * `borrowers`: a lender's time where up to a thousand guards borrow of one subject.
  */
@@ -168,7 +168,9 @@ async function measureSubjects(): Promise<void> {
     again.push((user + system) / 10_000);
     await sleep(0);
   }
-  console.log(`resident memory: +${((after.rss - before.rss) / MIB).toFixed(0)} MiB, then +${((later.rss - before.rss) / MIB).toFixed(0)} MiB`);
+  console.log(
+    `resident memory: +${((after.rss - before.rss) / MIB).toFixed(0)} MiB, then +${((later.rss - before.rss) / MIB).toFixed(0)} MiB`,
+  );
   console.log(`heap: +${((after.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB; once loans have ended \
 +${((later.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB`);
   console.log(`µs of a new subject: ${spread(times)}; of a known one: ${spread(again)}`);
@@ -192,7 +194,10 @@ async function longestTurn(ms: number): Promise<number> {
 async function measureBorrowers(): Promise<void> {
   console.log("| guards | µs of a need: median, quartiles; enough tokens | too few |\n|---:|---|---|");
   for (const guards of [1, 10, 100, 1_000]) {
-    const borrowers = Array.from({ length: guards }, (_, index) => ({ enrolment: "gateway", guard: `gateway/${index}` }));
+    const borrowers = Array.from({ length: guards }, (_, index) => ({
+      enrolment: "gateway",
+      guard: `gateway/${index}`,
+    }));
     const cells: string[] = [];
     for (const rate of ["1000000/s", "100/s"]) {
       const { lender, need } = openLender({ rate, burst: BigInt(rate.split("/")[0]!) });

@@ -13,7 +13,7 @@ function subjectWhere(fits: (of: (...ids: string[]) => string) => boolean): stri
   }
 }
 
-/** What happens to the appointments of `a`: a list, by its revision, a time at which one is settled, or a reset. */
+/** What happens to the appointments of `a`: a list by its revision, its settling, or a reset. */
 type Step = readonly [revision: number, ...ids: string[]] | { settled: number; at: number } | "reset";
 
 interface Case {

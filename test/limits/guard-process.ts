@@ -1,6 +1,6 @@
 /**
- * A process with a guard that follows authorities over gRPC, and counts calls at a steady pace, from
- * the client addresses in turn. For each call it prints when it was counted or refused, in
+ * A process with a guard that follows authorities over gRPC, and counts calls at a steady pace,
+ * from the client addresses in turn. For each call it prints when it was counted or refused, in
  * milliseconds since 1970, the address, and the outcome.
  *
  *     node --import=tsx guard-process.ts '{"authority":["127.0.0.1:1"],"token":"pte_…",…}'

@@ -1,5 +1,5 @@
-// Rendezvous hashing: subjects are spread evenly, and a change of the lenders moves only those of
-// the lender that joins or leaves.
+// Rendezvous hashing: subjects are spread evenly, and a change of the lenders moves only subjects
+// of the lender that joins or leaves.
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import { budgetKey, lenderOf } from "../../src/limits/lenders.js";

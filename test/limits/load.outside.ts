@@ -21,14 +21,22 @@ t.test("a limit of 500 calls a second over two gateways", { skip }, async (t) =>
   const authority = await start(["authority"], { PORTICO_DATA: data });
   t.teardown(() => authority.stop());
   const env = { PORTICO_DATA: data, PORTICO_AUTHORITY: authority.address("gRPC") };
-  const roles = await Promise.all([["gateway"], ["gateway"], ["service", "helloworld"]].map((role) => start(role, env)));
+  const roles = await Promise.all(
+    [["gateway"], ["gateway"], ["service", "helloworld"]].map((role) => start(role, env)),
+  );
   for (const role of roles) t.teardown(() => role.stop());
   const [first, second] = roles.map((role) => role.address("HTTP")) as [string, string];
   const admin = await administrator(first, data);
   for (const gateway of [first, second]) {
     await answered(() => call(`${gateway}/v1/helloworld/call`, { name: "Ada" }, admin), 200);
   }
-  const limit = { id: "shared", rate: `${RATE}/s`, burst: `${BURST}`, per: "EVERYONE", resource: "service:helloworld:*" };
+  const limit = {
+    id: "shared",
+    rate: `${RATE}/s`,
+    burst: `${BURST}`,
+    per: "EVERYONE",
+    resource: "service:helloworld:*",
+  };
   const began = performance.now();
   t.equal((await call(`${first}/auth/limits.create`, { limit }, admin)).status, 200);
   const [byH2load, byWrk] = await Promise.all([

@@ -1,5 +1,5 @@
-// A day's quota over `kill -9` of everything, at any moment: it is never exceeded, and each death of
-// a guard wastes at most a hundredth of what was left.
+// A day's quota over `kill -9` of everything, at any moment: it is never exceeded, and each death
+// of a guard wastes at most a hundredth of what was left.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-// Three authorities on one database lend the tokens of one limit, each those of its own subjects.
+// Three authorities on one database lend the tokens of one limit, each for its own subjects.
 // However they are killed, stopped, paused and started, the guards together never count more than
 // burst + rate × t for a subject, and only the subjects of an authority that is gone notice it.
 import { mkdirSync } from "node:fs";
@@ -74,7 +74,7 @@ class Cluster {
     this.authorities = authorities;
   }
 
-  /** Starts authorities with one limit, and guards that call from as many addresses of each lender. */
+  /** Starts authorities with one limit, and guards that call from addresses of each lender. */
   static async start(t: Test): Promise<Cluster> {
     const { url } = { url: (await startPostgres(t)).url() };
     const folder = t.testdir({});
@@ -149,7 +149,7 @@ function subject(address: string): string {
 /** By the clock of the guards' moments. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** The longest time without a counted call of one of the addresses, in milliseconds, from `from` until `to`. */
+/** The longest time without a counted call of an address between two moments, in milliseconds. */
 function longestPause(cluster: Cluster, addresses: Iterable<string>, from: number, to: number): number {
   let longest = 0;
   for (const address of addresses) {
