@@ -56,7 +56,7 @@ async function h2load(gateway: string, token: string, folder: string): Promise<C
   const headers = ["-H", `authorization: ${token}`, "-H", "content-type: application/json"];
   const load = ["-D", `${SECONDS}`, "-c10", "-m10", "--rps=200", "-d", body];
   const { output } = await run("h2load", [...load, ...headers, `${gateway}/v1/helloworld/call`]);
-  const [, granted, refused] = /status codes: (\d+) 2xx, \d+ 3xx, (\d+) 4xx, 0 5xx/.exec(output) ?? [];
+  const [, granted, refused] = /status codes: (\d+) 2xx, \d+ 3xx, (\d+) 4xx, (?<failed>\d+) 5xx/.exec(output) ?? [];
   if (granted === undefined) throw new Error(`h2load printed ${output}`);
   return { granted: Number(granted), all: Number(granted) + Number(refused) };
 }
