@@ -71,6 +71,11 @@ export class Book {
     return this.#buckets.size + this.#slots.size;
   }
 
+  /** How many of them have a bucket. */
+  get buckets(): number {
+    return this.#buckets.size;
+  }
+
   /**
    * Replaces the limit. @param time in milliseconds since 1970 @param now by the monotonic clock
    */

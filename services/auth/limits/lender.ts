@@ -20,7 +20,7 @@ import { Book, type BookLoan } from "./book.js";
 import { COUNTED_MS } from "./bucket.js";
 import type { Left, LimitUses } from "./uses.js";
 
-/** Most subjects that are remembered. A subject takes some 200 bytes. */
+/** Most subjects that are remembered. docs/scale.md has the memory that they take. */
 const MAX_SUBJECTS = 1_000_000;
 /** How often subjects are forgotten, in milliseconds, and how many are looked at each time. */
 const FORGET_MS = 250;
@@ -40,6 +40,8 @@ interface Options {
   readonly log: Logger;
   /** The monotonic clock, in milliseconds. */
   readonly now: () => number;
+  /** Most subjects that are remembered; a million if undefined. */
+  readonly maxSubjects?: number;
 }
 
 /** The guard that asks. */
@@ -89,7 +91,7 @@ export class Lender implements StateListener, LimitUses {
     if (book === undefined || since === undefined || since > now || !maySee(borrower, book)) {
       return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
     }
-    if (this.#size >= MAX_SUBJECTS) this.#makeRoom(now);
+    if (this.#size >= (this.#options.maxSubjects ?? MAX_SUBJECTS)) this.#makeRoom(now);
     const size = book.size;
     book.refused += Number(need.refused);
     const asked = {
@@ -206,7 +208,9 @@ export class Lender implements StateListener, LimitUses {
 
   /** A flood of new subjects takes the place of others of its own limit only. */
   #makeRoom(now: number): void {
-    const largest = [...this.#books.values()].reduce((a, b) => (b.size > a.size ? b : a));
+    let largest: Book | undefined;
+    for (const book of this.#books.values()) if (book.buckets > (largest?.buckets ?? 0)) largest = book;
+    if (largest === undefined) return; // All are slots, which are lent.
     largest.forgetOldest(now);
     this.#size--;
   }
