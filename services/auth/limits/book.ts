@@ -120,7 +120,8 @@ export class Book {
 
   async #lendQuota(quotas: Quotas, subject: string, asked: Asked, time: number): Promise<BookLoan> {
     const loan = await quotas.lend(subject, asked, time);
-    const isServed = loan.amount > 0 || asked.waiting + asked.soon === 0;
+    // A guard that has kept a loan gets no more until it has used it.
+    const isServed = loan.amount > 0 || loan.left > 0 || asked.waiting + asked.soon === 0;
     return { ...loan, retry: isServed ? 0 : Math.ceil(loan.lifetime) };
   }
 

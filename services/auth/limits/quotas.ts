@@ -70,7 +70,9 @@ export class Quotas {
     const wanted = asked.waiting + asked.soon;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const left = Math.max(0, this.#terms.calls - known.used + returned);
-      const amount = Math.min(wanted, left, Math.max(1, Math.floor(left / PART)));
+      // What the guard has kept would be wasted with it.
+      const most = Math.max(1, Math.floor(left / PART)) - asked.kept;
+      const amount = Math.max(0, Math.min(wanted, left, most));
       if (amount === returned || (await this.#add(known, subject, amount - returned))) {
         known.lent.set(asked.guard, asked.kept + amount);
         return { amount, left: left - amount, lifetime: endOf(time, this.#terms.period) - time };
