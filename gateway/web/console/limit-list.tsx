@@ -2,7 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Limit, ListedLimit } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import { SelectField, TextField } from "../ui/field.js";
+import { filterFields, SelectField, TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import type { Column } from "../ui/table.js";
 import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
@@ -119,10 +119,7 @@ function Filters({ limits, filter, onChange }: FiltersProps) {
       any,
       limits.map(({ limit }) => keyOf(limit)),
     );
-  const field = (name: keyof Filter) => ({
-    value: filter[name],
-    onInput: (value: string) => onChange({ ...filter, [name]: value }),
-  });
+  const field = filterFields(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find limits" type="search" {...field("text")} />

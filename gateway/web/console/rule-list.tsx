@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { useLoad } from "../state/load.js";
-import { SelectField, TextField } from "../ui/field.js";
+import { filterFields, SelectField, TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import type { Column } from "../ui/table.js";
 import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
@@ -119,10 +119,7 @@ function Filters({ rules, resources, filter, onChange }: FiltersProps) {
       names.filter((name) => !name.includes("*")),
     );
   }, [rules, resources]);
-  const field = (name: keyof Filter) => ({
-    value: filter[name],
-    onInput: (value: string) => onChange({ ...filter, [name]: value }),
-  });
+  const field = filterFields(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find rules" type="search" {...field("text")} />
