@@ -110,7 +110,7 @@ export class Bucket {
     // A return may arrive when its loan has ended here. Its tokens were already replaced then.
     this.#level += Math.min(returned, this.#remove(guard));
     this.#clamp(kept);
-    const amount = this.#amountFor(guard, waiting, soon, now);
+    const amount = this.#amountFor(guard, waiting, soon);
     this.#level -= amount;
     this.#append(guard, kept + amount, now);
     const isServed = amount > 0 || waiting + soon === 0;
@@ -119,7 +119,7 @@ export class Bucket {
     return { amount, retry, left: Math.floor(this.#level) };
   }
 
-  #amountFor(guard: string, waiting: number, soon: number, now: number): number {
+  #amountFor(guard: string, waiting: number, soon: number): number {
     const available = Math.floor(this.#level);
     const own = this.#turns.findIndex((turn) => turn.guard === guard);
     const others = this.#turns.length - (own < 0 ? 0 : 1);
