@@ -3,7 +3,7 @@
  *
  *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers|gateway
  *
- * `guard`: processor time of `Guard.count` for calls of which no limit, one or three count, in turn.
+ * `guard`: processor time of `Guard.count` for calls that no limit, one or three count, in turn.
  * `subjects`: memory and time of a lender for a million subjects of one limit.
  * `borrowers`: a lender's time where up to a thousand guards borrow of one subject.
  * `gateway`: calls through `portico server`, by wrk, with and without a limit in turn.
