@@ -95,7 +95,7 @@ class Cluster {
     const admin = { metadata: [["authorization", `Bearer ${accessToken}`]] } as const;
     const limit = { id: ID, rate: `${RATE.perSecond}/s`, burst: BigInt(RATE.burst), per: Per.ADDRESS };
     await unary(channel, LimitsService.create, { limit: limitOf(limit) }, admin);
-    cluster.token = (await unary(channel, EnrolmentsService.create, { name: "gateway", replace: [] }, admin)).secret;
+    cluster.token = (await unary(channel, EnrolmentsService.create, { name: "gateway", replace: false }, admin)).secret;
     await cluster.#startGuards(t);
     return cluster;
   }
