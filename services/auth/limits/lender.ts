@@ -9,7 +9,7 @@
 import type { Logger } from "pino";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
-import type { Loan, Need } from "../../../src/gen/portico/auth/v1/lending.js";
+import { Budget, type Loan, type Need } from "../../../src/gen/portico/auth/v1/lending.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
 import { budgetKey } from "../../../src/limits/lenders.js";
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
@@ -87,8 +87,12 @@ export class Lender implements StateListener, LimitUses {
     const key = nameOf(need.namespace, need.limit);
     const book = this.#books.get(key);
     const isCurrent = appointment === BigInt(this.#appointments.revision) && book?.revision === need.revision;
-    const since = isCurrent ? this.#since(book, budgetKey(need.namespace, need.limit, need.subject)) : undefined;
-    if (book === undefined || since === undefined || since > now || !maySee(borrower, book)) {
+    const isSlot = need.budget === Budget.CONCURRENT;
+    const subject = budgetKey(need.namespace, need.limit, need.subject);
+    // A new lender learns first which slots of the former one are still taken.
+    const since = isCurrent ? this.#since(book, subject, isSlot ? COUNTED_MS : 0) : undefined;
+    const waits = since !== undefined && since > now;
+    if (book === undefined || since === undefined || (waits && !isSlot) || !maySee(borrower, book)) {
       return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
     }
     if (this.#size >= (this.#options.maxSubjects ?? MAX_SUBJECTS)) this.#makeRoom(now);
@@ -98,12 +102,12 @@ export class Lender implements StateListener, LimitUses {
       guard: borrower.guard,
       kept: Number(need.kept),
       returned: Number(need.returned),
-      waiting: Number(need.waiting),
-      soon: Number(need.soon),
+      waiting: waits ? 0 : Number(need.waiting),
+      soon: waits ? 0 : Number(need.soon),
     };
     const loan = book.lend(need.budget, need.subject, asked, { since, now, time: journal.now });
     this.#size += book.size - size;
-    if (loan === undefined) return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
+    if (loan === undefined || waits) return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
     return loan instanceof Promise ? loan.then(loanOf) : loanOf(loan);
   }
 
@@ -128,12 +132,13 @@ export class Lender implements StateListener, LimitUses {
   /**
    * Since when a bucket of the limit fills that is not known here, by the monotonic clock; may be
    * later than now. Undefined if this authority does not lend it.
+   * @param pause how long after its appointment a new lender waits, in milliseconds
    */
-  #since(book: Book, key: string): number | undefined {
+  #since(book: Book, key: string, pause = 0): number | undefined {
     const since = this.#appointments.since(key);
     if (since === undefined) return undefined;
     // Nobody has lent of a limit before it was created.
-    return book.created !== undefined && book.created >= since ? FULL : Math.max(since, this.#notBefore);
+    return book.created !== undefined && book.created >= since ? FULL : Math.max(since + pause, this.#notBefore);
   }
 
   close(): void {
