@@ -8,7 +8,7 @@ import type { Column } from "../ui/table.js";
 import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
 import type { Doing } from "./limit-dialogs.js";
 import { allowance, callsPerDay, refusedInWords, sharedBy } from "./limit-words.js";
-import { countOf, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
+import { countOf, fieldsOf, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
 
 interface LimitListProps {
   readonly limits: readonly ListedLimit[];
@@ -119,10 +119,7 @@ function Filters({ limits, filter, onChange }: FiltersProps) {
       any,
       limits.map(({ limit }) => keyOf(limit)),
     );
-  const field = (name: keyof Filter) => ({
-    value: filter[name],
-    onInput: (value: string) => onChange({ ...filter, [name]: value }),
-  });
+  const field = fieldsOf(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find limits" type="search" {...field("text")} />

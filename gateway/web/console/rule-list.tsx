@@ -10,7 +10,7 @@ import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
 import { listResources } from "./authority.js";
 import { type Draft, draftOf, EditBar, editedCells } from "./rule-editor.js";
 import { RULE_COLUMNS } from "./rule-table.js";
-import { countOf, focusOnRow, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
+import { countOf, fieldsOf, focusOnRow, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
 
 interface RuleListProps {
   readonly rules: readonly Rule[];
@@ -119,10 +119,7 @@ function Filters({ rules, resources, filter, onChange }: FiltersProps) {
       names.filter((name) => !name.includes("*")),
     );
   }, [rules, resources]);
-  const field = (name: keyof Filter) => ({
-    value: filter[name],
-    onInput: (value: string) => onChange({ ...filter, [name]: value }),
-  });
+  const field = fieldsOf(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find rules" type="search" {...field("text")} />
