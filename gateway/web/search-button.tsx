@@ -3,7 +3,7 @@
  * loaded when it is first opened.
  */
 import type { ComponentType } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PaletteProps } from "./palette/palette.js";
 import { SearchIcon } from "./ui/icons.js";
 import { announce } from "./ui/status.js";
@@ -29,7 +29,8 @@ export function SearchButton() {
       announce("The search could not be loaded. Load the page again.", "bad");
     }
   };
-  useEffect(() => {
+  // Not after the first frame: a key may come as soon as the page is there.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || !isKeyOfSearch(event)) return;
       event.preventDefault();

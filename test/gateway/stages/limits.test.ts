@@ -2,7 +2,6 @@
 import { createHook } from "node:async_hooks";
 import { once } from "node:events";
 import { request } from "node:http";
-import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { WebSocket } from "ws";
 import type { RefusedRequest } from "../../../gateway/stages/options.js";
