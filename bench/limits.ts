@@ -1,13 +1,19 @@
 /**
  * What limits of calls cost. Each part prints a table.
  *
- *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers
+ *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers|gateway
  *
- * `guard`: processor time of `Guard.count` for calls that no limit, one or three count.
+ * `guard`: processor time of `Guard.count` for calls that no limit, one or three count, in turn.
  * `subjects`: memory and time of a lender for a million subjects of one limit.
  * `borrowers`: a lender's time where up to a thousand guards borrow of one subject.
+ * `gateway`: calls through `portico server`, by wrk, with and without a limit in turn.
  */
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import type { Test } from "tap";
 import { Lender } from "../services/auth/limits/lender.js";
 import type { OpenGuard } from "../src/access/guard.js";
@@ -16,6 +22,8 @@ import { Budget, type Need } from "../src/gen/portico/auth/v1/lending.js";
 import { type Limit, Per } from "../src/gen/portico/auth/v1/limits.js";
 import { ENDPOINT, limitOf, openLimited } from "../test/limits/guards.js";
 import { silent } from "../test/services/auth/open.js";
+import { administrator, call, start } from "../test/support/process.js";
+import { processorTime } from "./processes.js";
 
 const RATE = { rate: "1000000/s", burst: 1_000_000n };
 /** Each batch is counted in one turn, as by a gateway with many calls at once. */
@@ -136,8 +144,9 @@ async function measureSubjects(): Promise<void> {
   const { lender, need } = openLender({ per: Per.ADDRESS, rate: "1/h", burst: 10n });
   await sleep(1_200);
   // As a decoder makes them: a text that is put together takes more memory.
+  const scratch = Buffer.alloc(16);
   const subjects = (index: number) =>
-    Buffer.from(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`).toString("latin1");
+    scratch.latin1Slice(0, scratch.write(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`));
   gc?.();
   const guard = { enrolment: undefined, guard: "/gateway-1" };
   const before = process.memoryUsage();
@@ -174,6 +183,9 @@ async function measureSubjects(): Promise<void> {
   console.log(`heap: +${((after.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB; once loans have ended \
 +${((later.heapUsed - before.heapUsed) / MIB).toFixed(0)} MiB`);
   console.log(`µs of a new subject: ${spread(times)}; of a known one: ${spread(again)}`);
+  console.log(
+    `heap with free space: ${(later.heapTotal / MIB).toFixed(0)} MiB, was ${(before.heapTotal / MIB).toFixed(0)}`,
+  );
   console.log(`longest turn of forgetting: ${lag.toFixed(1)} ms of processor time`);
   lender.close();
 }
@@ -220,6 +232,50 @@ async function measureBorrowers(): Promise<void> {
   }
 }
 
+const TURNS = 10;
+
+async function measureGateway(): Promise<void> {
+  const data = mkdtempSync(join(tmpdir(), "portico-bench-"));
+  const server = await start(["server"], { PORTICO_DATA: data });
+  try {
+    const http = server.address("HTTP");
+    const admin = await administrator(http, data);
+    const script = join(data, "call.lua");
+    const headers = { ...admin, "content-type": "application/json" };
+    const lines = Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
+    writeFileSync(script, ['wrk.method = "POST"', `wrk.body = '{"name":"Ada"}'`, ...lines].join("\n"));
+    const limit = { id: "limit", per: "EVERYONE", ...RATE, burst: `${RATE.burst}` };
+    const samples = {
+      without: { rate: [] as number[], each: [] as number[] },
+      with: { rate: [] as number[], each: [] as number[] },
+    };
+    for (let turn = 0; turn <= TURNS; turn++) {
+      for (const which of ["without", "with"] as const) {
+        if (which === "with") await call(`${http}/auth/limits.create`, { limit }, admin);
+        const before = processorTime(server.child.pid!);
+        const parameters = ["-t1", "-c16", "-d3s", "-s", script, `${http}/v1/helloworld/call`];
+        const { stdout } = await promisify(execFile)("wrk", parameters);
+        const used = processorTime(server.child.pid!) - before;
+        if (which === "with") await call(`${http}/auth/limits.delete`, { id: limit.id }, admin);
+        if (stdout.includes("Non-2xx")) throw new Error(stdout);
+        const calls = Number(/(\d+) requests in/.exec(stdout)?.[1]);
+        // The first turn compiles.
+        if (turn > 0) samples[which].each.push(used / calls);
+        if (turn > 0) samples[which].rate.push(calls / 3);
+      }
+    }
+    for (const [which, { rate, each }] of Object.entries(samples)) {
+      console.log(`${which} a limit: µs a call ${spread(each)}; calls a second ${spread(rate)}`);
+    }
+    const ratio = (of: "rate" | "each") =>
+      spread(samples.with[of].map((one, index) => one / samples.without[of][index]!));
+    console.log(`with / without: µs a call ${ratio("each")}; calls a second ${ratio("rate")}`);
+  } finally {
+    await server.stop();
+    rmSync(data, { recursive: true });
+  }
+}
+
 function spread(samples: readonly number[]): string {
   const sorted = samples.toSorted((a, b) => a - b);
   const at = (share: number): string => sorted[Math.floor((sorted.length - 1) * share)]!.toFixed(2);
@@ -230,6 +286,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   guard: measureGuard,
   subjects: measureSubjects,
   borrowers: measureBorrowers,
+  gateway: measureGateway,
 };
 const part = PARTS[process.argv[2] ?? ""];
 if (part === undefined) throw new Error(`the part must be one of ${Object.keys(PARTS).join(", ")}`);

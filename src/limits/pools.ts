@@ -5,10 +5,11 @@ import type { CountedCall } from "../call/limited-call.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import { Budget } from "../gen/portico/auth/v1/lending.js";
-import { type Limit, Per } from "../gen/portico/auth/v1/limits.js";
+import type { Limit } from "../gen/portico/auth/v1/limits.js";
 import { budgetKey, lenderOf } from "./lenders.js";
 import type { LimitSet, RevisedLimit } from "./limit-set.js";
 import { Pool } from "./pool.js";
+import { type LimitedCaller, subjectOf } from "./subject.js";
 
 /** Where the limits come from: the policy that the guard follows. */
 export interface LimitPolicy {
@@ -89,9 +90,19 @@ export class Pools {
   ): readonly Pool[] {
     const isAccount = caller !== undefined && caller.enrolment === undefined;
     const matching = limits.matching(endpoint.segments, caller?.scopes, isAccount);
+    if (matching.length === 0) return NONE;
+    const limited: LimitedCaller = {
+      namespace: ofCall,
+      account: caller?.account ?? "",
+      key: caller?.keyPrefix ?? "",
+      // Computed only for limits that count by address.
+      get network() {
+        return networkOf(address);
+      },
+    };
     let found = NONE;
     for (const revised of matching) {
-      const subject = subjectOf(revised.limit.per, caller, ofCall, address);
+      const subject = subjectOf(revised.limit, limited);
       if (subject === undefined) continue;
       const pools = this.#poolsOf(policy, revised, namespace, subject);
       found = found.length === 0 ? pools : [...found, ...pools];
@@ -156,20 +167,4 @@ function budgetsOf({ rate, quota, concurrent }: Limit): Budget[] {
     ...(quota === "" ? [] : [Budget.QUOTA]),
     ...(concurrent === 0 ? [] : [Budget.CONCURRENT]),
   ];
-}
-
-/** Who shares the limit with this call; undefined if the limit does not apply to it. */
-function subjectOf(per: Per, caller: Admission["caller"], namespace: string, address: string): string | undefined {
-  switch (per) {
-    case Per.ACCOUNT:
-      return caller?.account;
-    case Per.KEY:
-      return caller?.keyPrefix;
-    case Per.ADDRESS:
-      return networkOf(address);
-    case Per.NAMESPACE:
-      return namespace;
-    default:
-      return "";
-  }
 }

@@ -9,7 +9,7 @@ import { limitOf } from "./guards.js";
 const MAX_SUBJECTS = 100;
 const GUARD = { enrolment: "gateway", guard: "gateway/one" };
 
-/** A lender of the limits, which were created just now, and a function that borrows up to 10 tokens. */
+/** A lender of limits that were created just now. Returns how to borrow up to 10 tokens. */
 function openLender(t: Test, limits: readonly (Partial<Limit> & { id: string })[]) {
   const state = {
     namespaces: new Map([["default", {}]]),

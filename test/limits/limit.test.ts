@@ -1,6 +1,7 @@
 /** What an administrator may write as a limit, and what it means. */
 import { inspect } from "node:util";
 import t from "tap";
+import { networkOf } from "../../src/address/client-address.js";
 import { Limit, Per } from "../../src/gen/portico/auth/v1/limits.js";
 import { checkLimit, defaultBurst, parseQuota, parseRate, rateInWords } from "../../src/limits/limit.js";
 
@@ -90,4 +91,19 @@ t.test("rates and quotas are read, and rates are said in words", async (t) => {
     "5 calls an hour",
     "2 calls a day",
   ]);
+});
+
+t.test("an IPv6 address counts by its /64, in one form", async (t) => {
+  for (const [address, network] of [
+    ["192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:db8:1:2::1", "2001:db8:1:2"],
+    ["2001:db8:0:2::", "2001:db8:0:2"],
+    ["2001:DB8:01:2::1", "2001:db8:1:2"],
+    ["2001:db8::1", "2001:db8:0:0"],
+    ["::1", "0:0:0:0"],
+    ["::ffff:192.0.2.1", "::ffff:192.0.2.1"],
+  ] as const) {
+    t.equal(networkOf(address), network, address);
+  }
 });

@@ -45,10 +45,12 @@ t.test("a limit of 500 calls a second over two gateways", { skip }, async (t) =>
   ]);
   const seconds = (performance.now() - began) / 1_000;
   const granted = byH2load.granted + byWrk.granted;
-  t.comment(`${granted} of ${byH2load.all + byWrk.all} calls granted in ${seconds.toFixed(2)} s`, { byH2load, byWrk });
+  const all = byH2load.all + byWrk.all;
+  t.comment(`${granted} of ${all} calls granted in ${seconds.toFixed(2)} s`, { byH2load, byWrk });
   t.ok(granted <= BURST + RATE * seconds, `${granted} in ${seconds} s are within the bound`);
-  // The generators are started and stopped within `seconds`.
-  t.ok(granted >= 0.95 * (BURST + RATE * SECONDS), `${granted} in ${SECONDS} s are almost all of it`);
+  // The generators are started and stopped within `seconds`. A busy machine may make too few calls.
+  const least = BURST + RATE * SECONDS;
+  if (all > 2 * least) t.ok(granted >= 0.95 * least, `${granted} in ${SECONDS} s are almost all of it`);
   t.ok(byH2load.granted > 0 && byWrk.granted > 0, "both are granted calls");
 });
 

@@ -23,8 +23,8 @@ import type { Left, LimitUses } from "./uses.js";
 /** Most subjects that are remembered. docs/scale.md has the memory that they take. */
 const MAX_SUBJECTS = 1_000_000;
 /** How often subjects are forgotten, in milliseconds, and how many are looked at each time. */
-const FORGET_MS = 250;
-const LOOKED_AT = 20_000;
+const FORGET_MS = 100;
+const LOOKED_AT = 8_000;
 /** After how many milliseconds a guard asks again where this authority does not lend yet. */
 const RETRY_MS = 50;
 

@@ -24,7 +24,9 @@ export function upload(
   options: StreamCallOptions,
   toMessage: (chunk: HttpBody) => Uint8Array,
 ): Promise<Uint8Array> {
-  return oneResponse(request, options, (call) => new ChunkFeed(request, call, toMessage));
+  // Where a chunk ends depends on the network, so chunks are no messages for limits of calls.
+  const counted = { ...options, limited: undefined };
+  return oneResponse(request, counted, (call) => new ChunkFeed(request, call, toMessage));
 }
 
 /**
