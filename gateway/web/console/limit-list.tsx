@@ -2,13 +2,13 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Limit, ListedLimit } from "../../../src/api/types.js";
 import { Badge } from "../ui/badge.js";
-import { SelectField, TextField } from "../ui/field.js";
+import { filterFields, SelectField, TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import type { Column } from "../ui/table.js";
 import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
 import type { Doing } from "./limit-dialogs.js";
 import { allowance, callsPerDay, refusedInWords, sharedBy } from "./limit-words.js";
-import { countOf, fieldsOf, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
+import { countOf, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
 
 interface LimitListProps {
   readonly limits: readonly ListedLimit[];
@@ -119,7 +119,7 @@ function Filters({ limits, filter, onChange }: FiltersProps) {
       any,
       limits.map(({ limit }) => keyOf(limit)),
     );
-  const field = fieldsOf(filter, onChange);
+  const field = filterFields(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find limits" type="search" {...field("text")} />

@@ -3,14 +3,14 @@ import { useMemo, useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { useLoad } from "../state/load.js";
-import { SelectField, TextField } from "../ui/field.js";
+import { filterFields, SelectField, TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import type { Column } from "../ui/table.js";
 import { type Sorting, VirtualTable } from "../ui/virtual-table.js";
 import { listResources } from "./authority.js";
 import { type Draft, draftOf, EditBar, editedCells } from "./rule-editor.js";
 import { RULE_COLUMNS } from "./rule-table.js";
-import { countOf, fieldsOf, focusOnRow, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
+import { countOf, focusOnRow, nextSorting, optionsOf, sortedBy, useFilter } from "./working-table.js";
 
 interface RuleListProps {
   readonly rules: readonly Rule[];
@@ -119,7 +119,7 @@ function Filters({ rules, resources, filter, onChange }: FiltersProps) {
       names.filter((name) => !name.includes("*")),
     );
   }, [rules, resources]);
-  const field = fieldsOf(filter, onChange);
+  const field = filterFields(filter, onChange);
   return (
     <div class="filters wide-filters">
       <TextField label="Find rules" type="search" {...field("text")} />

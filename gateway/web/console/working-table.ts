@@ -13,17 +13,6 @@ export function useFilter<Filter extends { readonly text: string }>(
   return [filter, setFilter];
 }
 
-/** The properties of the fields that change a filter, by their names. */
-export function fieldsOf<Filter extends Readonly<Record<keyof Filter, string>>>(
-  filter: Filter,
-  onChange: (filter: Filter) => void,
-) {
-  return (name: keyof Filter) => ({
-    value: filter[name] as string,
-    onInput: (value: string) => onChange({ ...filter, [name]: value }),
-  });
-}
-
 /** The options of a filter: any, and each of the values once, sorted. */
 export function optionsOf(any: string, values: readonly string[]): (readonly [string, string])[] {
   return [["", any], ...[...new Set(values)].sort().map((value) => [value, value] as const)];
