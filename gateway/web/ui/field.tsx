@@ -105,3 +105,14 @@ export function SelectField({ label, hint, error, options, value, onInput }: Sel
     </Field>
   );
 }
+
+/** The value of each field of a table's filters, and what its input changes. */
+export function filterFields<Filter extends { readonly [Name in keyof Filter]: string }>(
+  filter: Filter,
+  onChange: (filter: Filter) => void,
+) {
+  return (name: keyof Filter) => ({
+    value: filter[name],
+    onInput: (value: string) => onChange({ ...filter, [name]: value }),
+  });
+}
