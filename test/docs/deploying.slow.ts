@@ -62,7 +62,11 @@ t.test("metrics have the names and labels in the page's table", async (t) => {
   const data = await installation(t.testdir());
   const portico = await start(["server"], { PORTICO_DATA: data });
   t.teardown(() => portico.stop());
-  await call(`${portico.address("HTTP")}/helloworld/call?name=Ada`);
+  const http = portico.address("HTTP");
+  await call(`${http}/helloworld/call?name=Ada`);
+  const limit = { id: "few", per: "EVERYONE", rate: "1/d" };
+  await call(`${http}/v1/auth/Limits/Create`, { limit }, await administrator(http, data));
+  for (let calls = 0; calls < 2; calls++) await call(`${http}/helloworld/call?name=Ada`);
   const text = await (await fetch(portico.address("Metrics"))).text();
   const rows = tablesOf(page).find(({ header }) => header[0] === "metric")?.rows ?? [];
   const names = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);

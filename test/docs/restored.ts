@@ -178,6 +178,21 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
+  async "limits created or tightened since"(to) {
+    await to.auth("Rules/Create", rule("limited", "GRANTED", "service:qr:*", 2));
+    const limit = { id: "few", per: "EVERYONE", resource: "service:qr:*", rate: "1000/s" };
+    await to.auth("Limits/Create", { limit });
+    return {
+      async make() {
+        await to.auth("Limits/Set", { limit: { ...limit, rate: "1/d", burst: "1" } });
+        await to.status("/qr/generate", { text: "Ada" });
+      },
+      look: () => to.status("/qr/generate", { text: "Ada" }),
+      changed: 429,
+      restored: 200,
+    };
+  },
+
   async "accounts deleted, and scopes removed, since"(to) {
     await to.auth("Accounts/Create", { name: "deleted", password: PASSWORD });
     await to.auth("Accounts/SetScopes", { name: "admin", scopes: ["admin", "staff"] });

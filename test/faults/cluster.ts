@@ -29,6 +29,7 @@ export class Cluster {
   readonly data: string;
   readonly #started: Portico[] = [];
   readonly #external: ChildProcess[] = [];
+  #authority: Portico | undefined;
   #authorityAddress: string | undefined;
   #linked = "";
 
@@ -43,11 +44,18 @@ export class Cluster {
     const { network, lease } = this.options;
     const PORTICO_GRPC = this.#authorityAddress ?? `${network.authorityHost}:0`;
     const authority = await this.#start(["authority"], { PORTICO_GRPC, PORTICO_LEASE: lease, ...env });
+    this.#authority = authority;
     if (this.#authorityAddress === undefined) {
       this.#authorityAddress = authority.address("gRPC");
       this.#linked = await network.link(this.#authorityAddress);
     }
     return authority;
+  }
+
+  /** Kills the authority, and starts it again at the same address. */
+  async restartAuthority(): Promise<void> {
+    await this.#authority?.stop("SIGKILL");
+    await this.authority();
   }
 
   /** Starts a gateway that always reaches the authority: it does not use the link. */
@@ -196,6 +204,12 @@ export class Administrator {
   async createRule(id: string): Promise<number> {
     const rule = { id, scope: "nobody", access: "GRANTED", resource: "service:none:None" };
     return (await this.#call("Rules/Create", { rule })).status;
+  }
+
+  /** Creates a limit of calls. It holds when this resolves. */
+  async createLimit(limit: Readonly<Record<string, unknown>>): Promise<void> {
+    const { status, body } = await this.#call("Limits/Create", { limit });
+    if (status !== 200) throw new Error(`the limit was not created: ${JSON.stringify(body)}`);
   }
 
   async #call(endpoint: string, body: unknown) {

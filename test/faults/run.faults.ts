@@ -6,7 +6,7 @@
  *     FAULTS=revocation npm run test:faults
  *     FAULTS='the clock' npm run test:faults
  *
- * FAULTS is a part of the page (revocation, availability, machines, hostile, overload, upstream),
+ * FAULTS is a part of the page (revocation, limits, availability, machines, hostile, overload, upstream),
  * or words in the titles of faults of the first three parts. With words, the page is not written.
  */
 import { spawnSync } from "node:child_process";
@@ -21,6 +21,7 @@ import { AVAILABILITY } from "./availability.js";
 import { Cluster } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
 import { LATE } from "./late.js";
+import { LIMITS } from "./limits.js";
 import { openNetwork } from "./network.js";
 import { PAST } from "./past.js";
 import { REVOCATION } from "./revocation.js";
@@ -100,6 +101,7 @@ function write(page: string, part: string, lines: readonly string[]): string {
 const ON_REVOCATION = [...REVOCATION, ...LATE, ...PAST];
 const PARTS: Record<string, () => Promise<string[]>> = {
   revocation: async () => [...HEAD, ...(await tryAll(ON_REVOCATION))],
+  limits: async () => [...HEAD, ...(await tryAll(LIMITS))],
   availability: async () => [...HEAD, ...(await tryAll(AVAILABILITY))],
   machines: async () => [...MACHINE_HEAD, ...(await tryOnMachines(MACHINE_FAULTS))],
   hostile: async () => [await tableOf("test/faults/hostile.ts")],
@@ -142,7 +144,7 @@ async function tableOf(script: string): Promise<string> {
 /** Tries the faults with these words in their titles. */
 async function tryTitled(words: string): Promise<void> {
   const hasWords = ({ title }: { readonly title: string }): boolean => title.includes(words);
-  const onProcesses = [...ON_REVOCATION, ...AVAILABILITY].filter(hasWords);
+  const onProcesses = [...ON_REVOCATION, ...LIMITS, ...AVAILABILITY].filter(hasWords);
   const onMachines = MACHINE_FAULTS.filter(hasWords);
   if (onProcesses.length + onMachines.length === 0) {
     throw new Error(`FAULTS: "${words}" is no part (${Object.keys(PARTS).join(", ")}), and in the title of no fault`);

@@ -3,11 +3,12 @@
 import t from "tap";
 import { AVAILABILITY } from "./availability.js";
 import { LATE } from "./late.js";
+import { LIMITS } from "./limits.js";
 import { PAST } from "./past.js";
 import { REVOCATION } from "./revocation.js";
 import { sourceWithout } from "./variant.js";
 
-for (const { title, safeguards } of [...REVOCATION, ...LATE, ...PAST, ...AVAILABILITY]) {
+for (const { title, safeguards } of [...REVOCATION, ...LATE, ...PAST, ...AVAILABILITY, ...LIMITS]) {
   for (const safeguard of safeguards) {
     t.test(`${title}: ${safeguard.name}`, async (t) => {
       t.doesNotThrow(() => sourceWithout(safeguard));

@@ -203,7 +203,8 @@ t.test("three processes that are killed and restarted", { skip: noPostgres }, as
 
   t.test("run it in one process at a time, and in the order of the planned times", async (t) => {
     let running: Step | undefined;
-    for (const step of steps) {
+    // The watch may have begun in the middle of a run.
+    for (const step of steps.slice(steps[0]?.what === "end" ? 1 : 0)) {
       if (step.what === "begin") {
         t.ok(running === undefined || killed.has(running.pid), "the run before it has ended, or was killed");
         t.ok(step.scheduled >= (running?.scheduled ?? 0));

@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { FULL } from "../support/full.js";
 import { freePort } from "../support/ports.js";
 import { call, login, start } from "../support/process.js";
 import { until } from "../support/until.js";
@@ -65,7 +66,7 @@ t.test("kill -9 of a guard with open calls", async (t) => {
   t.equal(second.moments.length, SLOTS, "and no more");
 });
 
-t.test("kill -9 of the authority while calls are open", async (t) => {
+t.test("kill -9 of the authority while calls are open", { skip: !FULL && "at full length only" }, async (t) => {
   const limited = await startLimited(t);
   const [first, second] = await startGuards(t, limited);
   await limited.stop("SIGKILL");

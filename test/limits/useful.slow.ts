@@ -2,6 +2,7 @@
 // never more than burst + rate × t. Real guards and a real authority, in one process.
 import t from "tap";
 import type { OpenGuard } from "../../src/access/guard.js";
+import { sampleOf } from "../support/full.js";
 import { excess } from "./bound.js";
 import { callOnce, isRefused, type Limited, openLimited } from "./guards.js";
 
@@ -51,7 +52,7 @@ async function load(guards: readonly OpenGuard[], { demand, seconds }: Case): Pr
   );
 }
 
-for (const one of CASES) {
+for (const one of sampleOf(CASES, 3)) {
   t.test(one.name, async (t) => {
     const limited: Limited = await openLimited(t);
     const guards = await Promise.all(one.demand.map(() => limited.guard()));

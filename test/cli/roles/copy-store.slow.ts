@@ -27,7 +27,7 @@ t.test("a store is copied to a file that does not exist", async (t) => {
   t.equal(
     stdout,
     `Copied ${from}\nto ${to}, and compared:\n\n` +
-      "     100 changes\n     100 parts of snapshots\n       0 claims of authorities\n     100 rows of usage\n     100 rows of time\n     100 rows of the audit trail\n" +
+      "     100 changes\n     100 parts of snapshots\n       0 claims of authorities\n     100 rows of usage\n     100 rows of time\n     100 rows of the audit trail\n     100 rows of quotas\n" +
       "\nName the copy in PORTICO_STORE. Start no authority on the old store again: it would not know\n" +
       "what is changed in the new one.\n",
   );
