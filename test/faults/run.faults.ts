@@ -7,7 +7,8 @@
  *     FAULTS='the clock' npm run test:faults
  *
  * FAULTS is a part of the page (revocation, limits, availability, machines, hostile, overload,
- * upstream), or words in the titles of faults of the first three parts. With words, the page is not written.
+ * upstream), or words in the titles of faults of the first four parts. With words, the page is not
+ * written.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
