@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 
 /**
  * Stored from run to run: fifty test files need the same few descriptors, and `buf` takes longer
@@ -24,11 +24,13 @@ export function buildDescriptors(folder: string, path?: string): Buffer {
  * google/api/annotations.proto.
  */
 export function buildAnnotated(folder: string, name: string): Buffer {
-  const args = ["alpha", "protoc", "-I", folder, "-I", "proto", "--include_imports", "--include_source_info"];
+  // A relative path, because buf takes a comma in the checkout's path for the end of a folder.
+  const from = relative(".", folder);
+  const args = ["alpha", "protoc", "-I", from, "-I", "proto", "--include_imports", "--include_source_info"];
   return cachedOutput(`annotated-${hashOf(folder, name)}`, [
     ...args,
     "--descriptor_set_out=/dev/stdout",
-    join(folder, name),
+    join(from, name),
   ]);
 }
 
