@@ -22,7 +22,7 @@ const slowBody: Fault = {
       edits: [
         [
           "return { admission: await guard.admit(credentials, target.endpoint), body };",
-          "return { admission: early, body };",
+          "return { admission, body };",
         ],
       ],
     },
