@@ -33,5 +33,10 @@ function hash(text: string): number {
 
 /** The text that names one budget of a limit for one subject. */
 export function budgetKey(namespace: string, limit: string, subject: string): string {
-  return `${namespace}\n${limit}\n${subject}`;
+  return `${limitKey(namespace, limit)}\n${subject}`;
+}
+
+/** The text that names a limit. */
+export function limitKey(namespace: string, limit: string): string {
+  return `${namespace}\n${limit}`;
 }

@@ -6,7 +6,7 @@ import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import { Budget } from "../gen/portico/auth/v1/lending.js";
 import type { Limit } from "../gen/portico/auth/v1/limits.js";
-import { budgetKey, lenderOf } from "./lenders.js";
+import { budgetKey, lenderOf, limitKey } from "./lenders.js";
 import type { LimitSet, RevisedLimit } from "./limit-set.js";
 import { Pool } from "./pool.js";
 import { type LimitedCaller, subjectOf } from "./subject.js";
@@ -126,7 +126,7 @@ export class Pools {
 
   /** The limit is new or was changed. Its pools are kept, because calls may hold slots of them. */
   #adopt(policy: LimitPolicy, revised: RevisedLimit, namespace: string): Group {
-    const name = `${namespace}\n${revised.limit.id}`;
+    const name = limitKey(namespace, revised.limit.id);
     const present = this.#named.get(name);
     const group = present ?? { revised, name, namespace, subjects: new Map<string, readonly Pool[]>() };
     const samePer = group.revised.limit.per === revised.limit.per;

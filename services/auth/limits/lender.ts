@@ -11,7 +11,7 @@ import { GATEWAY } from "../../../src/contract/names.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { Budget, type Loan, type Need } from "../../../src/gen/portico/auth/v1/lending.js";
 import type { Change } from "../../../src/gen/portico/auth/v1/policy.js";
-import { budgetKey } from "../../../src/limits/lenders.js";
+import { budgetKey, limitKey } from "../../../src/limits/lenders.js";
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
@@ -84,7 +84,7 @@ export class Lender implements StateListener, LimitUses {
   lend(borrower: Borrower, appointment: bigint, need: Need): Loan | Promise<Loan> {
     const { now: clock, journal } = this.#options;
     const now = clock();
-    const key = nameOf(need.namespace, need.limit);
+    const key = limitKey(need.namespace, need.limit);
     const book = this.#books.get(key);
     const isCurrent = appointment === BigInt(this.#appointments.revision) && book?.revision === need.revision;
     const isSlot = need.budget === Budget.CONCURRENT;
@@ -118,12 +118,12 @@ export class Lender implements StateListener, LimitUses {
   }
 
   refusedOf(namespace: string, id: string): { readonly refused: number; readonly since: number } {
-    return this.#books.get(nameOf(namespace, id)) ?? { refused: 0, since: this.#options.journal.now };
+    return this.#books.get(limitKey(namespace, id)) ?? { refused: 0, since: this.#options.journal.now };
   }
 
   async left(namespace: string, { limit: { id } }: Pick<RevisedLimit, "limit">, subject: string): Promise<Left> {
     const { now, journal } = this.#options;
-    const book = this.#books.get(nameOf(namespace, id));
+    const book = this.#books.get(limitKey(namespace, id));
     if (book === undefined) return {};
     const since = this.#since(book, budgetKey(namespace, id, subject));
     return book.left(subject, since === undefined || since > now() ? undefined : since, now(), journal.now);
@@ -153,7 +153,7 @@ export class Lender implements StateListener, LimitUses {
           this.#set(change.value.namespace, change.value.limit as RevisedLimit, true);
           break;
         case "limitDeleted":
-          this.#delete(nameOf(change.value.namespace, change.value.id));
+          this.#delete(limitKey(change.value.namespace, change.value.id));
           break;
         case "namespaceDeleted":
           for (const key of this.#books.keys()) if (key.startsWith(`${change.value.namespace}\n`)) this.#delete(key);
@@ -185,7 +185,7 @@ export class Lender implements StateListener, LimitUses {
 
   #set(namespace: string, revised: RevisedLimit, isNew: boolean): void {
     const { store, now, journal } = this.#options;
-    const key = nameOf(namespace, revised.limit.id);
+    const key = limitKey(namespace, revised.limit.id);
     const present = this.#books.get(key);
     if (present !== undefined) present.change(revised, journal.now, now());
     else {
@@ -265,11 +265,6 @@ function loanOf({ amount, lifetime, retry, left }: BookLoan): Loan {
     left: BigInt(left),
     other: false,
   };
-}
-
-/** As in `budgetKey`, without the subject. */
-function nameOf(namespace: string, limit: string): string {
-  return `${namespace}\n${limit}`;
 }
 
 /** A service may borrow only for calls that it may get. */
