@@ -6,5 +6,5 @@ import { checkHolds, checkSafeguard } from "./check.js";
 import { LARGE_SETTINGS, SAFEGUARDS } from "./safeguards.js";
 
 const large = SAFEGUARDS.filter((safeguard) => safeguard.large === "slow");
-for (const safeguard of sampleOf(large, 2)) checkSafeguard(t, safeguard);
+for (const safeguard of sampleOf(large, 4)) checkSafeguard(t, safeguard);
 for (const [title, setting] of LARGE_SETTINGS) checkHolds(t, title, setting);

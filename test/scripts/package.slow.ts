@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { sampleOf } from "../support/full.js";
 import { call, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
@@ -65,7 +66,7 @@ const INSTALLATIONS: Record<string, { args: (folder: string) => string[]; progra
   },
 };
 
-for (const [command, { args, program, root }] of Object.entries(INSTALLATIONS)) {
+for (const [command, { args, program, root }] of sampleOf(Object.entries(INSTALLATIONS), 2)) {
   t.test(`${command} of the package, offline`, async (t) => {
     const folder = temporaryFolder(t);
     const env = withoutCompiler(folder);

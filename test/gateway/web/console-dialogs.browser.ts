@@ -2,6 +2,7 @@
 // is, and that they fit with every name.
 import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
+import { sampleOf } from "../../support/full.js";
 import { ADMIN_PASSWORD, checkClean, open, signOut, untilDrawn } from "./browser.js";
 import { chooseFor, hold, overflow, visitAgain } from "./console-browser.js";
 
@@ -333,7 +334,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
       ["Accounts", "Delete", LONG.account],
       ["Namespaces", "Delete", LONG.namespace],
     ];
-    for (const width of [360, 1280]) {
+    for (const width of sampleOf([360, 1280], 2)) {
       await page.setViewportSize({ width, height: 500 });
       for (const [title, button, row] of dialogs) {
         await t.test(`${width} px, ${title}: ${button}`, async (t) => {

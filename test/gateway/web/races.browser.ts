@@ -278,10 +278,11 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     });
   });
 
-  for (const { what, late } of [
+  const ends = [
     { what: "answered late", late: true },
     { what: "refused late", late: false },
-  ]) {
+  ];
+  for (const { what, late } of sampleOf(ends, 2)) {
     t.test(`a session's refresh, ${what}, leaves the next session as it is`, async (t) => {
       const visited = await visitAgain(t, setting, "/explore/helloworld/Helloworld.Call");
       const { page } = visited;
