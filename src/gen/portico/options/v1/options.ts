@@ -16,7 +16,7 @@ export enum Callers {
   PUBLIC = 1,
   /** ACCOUNT - Any logged-in caller. */
   ACCOUNT = 2,
-  /** ADMIN - A logged-in caller whose account holds the scope `admin`. */
+  /** ADMIN - A logged-in caller that administers the part of the endpoint (`admin_part`). */
   ADMIN = 3,
   /** ENROLLED - A gateway or a service that sends its enrolment token. Never reachable through the gateway. */
   ENROLLED = 4,
