@@ -84,7 +84,11 @@ const cases: readonly Case[] = [
   {
     what: "a key is revoked",
     prepare: async ({ call, admin, bob }) => {
-      const { secret, key } = await call(KeysService.create, { name: "k", lifetime: undefined, resources: [] }, bob);
+      const { secret, key } = await call(
+        KeysService.create,
+        { name: "k", lifetime: undefined, resources: [], from: [] },
+        bob,
+      );
       return {
         shown: { token: secret, tokenRequired: true },
         takeAway: () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin),

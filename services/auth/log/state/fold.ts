@@ -3,7 +3,7 @@
  * entries. So the code here reads nothing but the entry and the state, not even a clock. An event
  * without a target does nothing.
  */
-import { isAdmin } from "../../../../src/call/admission.js";
+import { administers } from "../../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
@@ -12,6 +12,7 @@ import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import type { State } from "./state.js";
 
 /** Maximum number of logins of an account at once; a new one replaces the oldest. */
@@ -27,7 +28,7 @@ type Events = NonNullable<Event["event"]>;
 type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
 
 /** The effect of an event: changes for guards, and the words of the audit record. */
-interface Effect {
+export interface Effect {
   readonly changes?: Change[];
   readonly record?: readonly [action: string, subject: string];
   /** Set if the audit record has another namespace, actor and origin than the entry. */
@@ -48,7 +49,7 @@ export interface Folded {
 }
 
 type Apply<V> = (state: State, value: V, time: Timestamp | undefined, actor: string) => Effect;
-type Fold = { readonly [C in Events["$case"]]: Apply<Value<C>> };
+export type Fold = { readonly [C in Events["$case"]]: Apply<Value<C>> };
 
 /** Applies the entry of the next revision to the state. */
 export function fold(state: State, entry: Entry): Folded {
@@ -73,6 +74,7 @@ export function fold(state: State, entry: Entry): Folded {
 }
 
 const FOLD: Fold = {
+  ...ACCOUNT_FOLD,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -89,18 +91,6 @@ const FOLD: Fold = {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
       record: ["namespace deleted", name],
     };
-  },
-  accountCreated: (state, { namespace, name, scopes, password }, created) => {
-    const accounts = state.namespaces.get(namespace)?.accounts;
-    if (accounts === undefined || accounts.has(name)) return {};
-    state.addAccount(namespace, { name, scopes, created, password });
-    return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
-  },
-  accountDeleted: (state, { namespace, name }) => {
-    const account = state.account(namespace, name);
-    if (account === undefined) return {};
-    state.removeAccount(namespace, account);
-    return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
   },
   scopesSet: (state, { namespace, name, scopes }) => {
     const account = state.account(namespace, name);
@@ -176,12 +166,6 @@ const FOLD: Fold = {
       changes: tokensRevoked(state.removeLogin(login)),
       record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
     };
-  },
-  keyCreated: (state, { key }, _, actor) => {
-    if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
-    if (state.token(key.sha256) !== undefined) return {};
-    state.addKey(key);
-    return { record: ["key created", actor === key.account ? key.prefix : `${key.prefix} of ${key.account}`] };
   },
   keyRevoked: (state, { sha256 }) => {
     const key = state.removeKey(sha256);
@@ -327,10 +311,6 @@ function keysChanged(state: State, name: string): Change[] {
     .map((value) => ({ change: { $case: "contextKey", value } }));
 }
 
-function accountChanged(namespace: string, account: string): Change {
-  return { change: { $case: "accountChanged", value: { namespace, account } } };
-}
-
 function tokensRevoked(sha256: Buffer[]): Change[] {
   return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
@@ -346,5 +326,5 @@ function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, admi
 /** Whether the author is an administrator, or the authority itself, which has no account. */
 function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
   const account = state.account(namespace, actor);
-  return account === undefined ? actor === "portico" : isAdmin(account);
+  return account === undefined ? actor === "portico" : administers(account);
 }

@@ -93,7 +93,7 @@ export interface AccountDeleted {
    * Whether it is only disabled: its access and refresh tokens are gone, and its keys are refused until AccountEnabled. A version that
    * does not know this deletes the account, so it does not accept the keys either.
    */
-  disabled: boolean;
+  disabled?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1044,7 +1044,7 @@ export const AccountCreated = {
 };
 
 function createBaseAccountDeleted(): AccountDeleted {
-  return { namespace: "", name: "", disabled: false, _unknownFields: undefined };
+  return { namespace: "", name: "", disabled: undefined, _unknownFields: undefined };
 }
 
 export const AccountDeleted = {
@@ -1055,7 +1055,7 @@ export const AccountDeleted = {
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
     }
-    if (message.disabled !== false) {
+    if (message.disabled !== undefined) {
       writer.uint32(24).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
