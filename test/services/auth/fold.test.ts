@@ -72,6 +72,7 @@ const key = fc.record({ seed, namespace, account: name, expires, resources }).ma
   expires: toTimestamp(rest.expires),
   lastUsed: undefined,
   lifetimeMs: 0n,
+  from: [],
 }));
 /** Tokens are never created twice, so each is named by the index of its entry. */
 const pair = (index: number, a: number, r: number) => ({
@@ -199,6 +200,7 @@ t.test("a draft knows which restrictions its changes bring into force", async (t
     expires: toTimestamp(DAY),
     lastUsed: undefined,
     resources: ["a:*:*"],
+    from: [],
   };
   const created: Events = { $case: "keyCreated", value: { key: limited } };
   const revoked: Events = { $case: "keyRevoked", value: { sha256: limited.sha256 } };

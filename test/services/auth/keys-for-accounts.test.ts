@@ -11,7 +11,7 @@ import { isGood, type Open, open, PASSWORD } from "./open.js";
 
 const DAY = 86_400;
 const days = (count: number) => ({ seconds: BigInt(count * DAY), nanos: 0 });
-const ci = { name: "ci", lifetime: undefined, resources: [] };
+const ci = { name: "ci", lifetime: undefined, resources: [], from: [] };
 
 /** Every account, with its scopes. `robot` has no password. */
 const ACCOUNTS: Readonly<Record<string, string[]>> = {

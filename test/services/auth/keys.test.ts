@@ -11,7 +11,7 @@ import { Watch } from "./watch.js";
 
 const DAY = 86_400;
 const days = (count: number) => ({ seconds: BigInt(count * DAY), nanos: 0 });
-const ci = { name: "ci", lifetime: undefined, resources: [] };
+const ci = { name: "ci", lifetime: undefined, resources: [], from: [] };
 
 /** The token of a new account without scopes. */
 async function account({ call, login }: Open, name: string): Promise<string> {
@@ -24,7 +24,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
   const token = await login();
-  const request = { name: "ci", lifetime: days(30), resources: ["service:helloworld:*"] };
+  const request = { name: "ci", lifetime: days(30), resources: ["service:helloworld:*"], from: [] };
   const { secret, key } = await call(KeysService.create, request, token);
   t.match(secret, /^ptk_/);
   t.ok(await isGood(opened, secret));

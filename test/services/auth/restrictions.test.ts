@@ -20,7 +20,7 @@ import { Watch } from "./watch.js";
 const LEASE = 600;
 /** So long that it does not end by chance. */
 const LONG = 20_000;
-const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
+const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"], from: [] as string[] };
 const noLease = (kind: string) => ({
   code: Code.FAILED_PRECONDITION,
   message: new RegExp(`^this guard gets no lease: .* does not understand \\(${kind}\\); upgrade it, or delete them$`),
