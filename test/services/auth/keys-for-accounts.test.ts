@@ -89,8 +89,8 @@ t.test("a key creates no key with more permissions or time than its own", async 
   const chief = await tokenOf("chief");
   const create = async (fields: Partial<CreateKeyRequest>, token: string) =>
     (await call(KeysService.create, { ...ci, ...fields }, token)).secret;
-  const limited = await create({ resources: ["*:*:*"], from: [] }, chief);
-  const short = await create({ lifetime: days(10) }, chief);
+  const limited = await create({ resources: ["*:*:*"] }, chief);
+  const short = await create({ lifetime: days(10), admin: true }, chief);
   const ofRobot = await create({ account: "robot", lifetime: days(10) }, short);
   const refused: [token: string, fields: Partial<CreateKeyRequest>, message: RegExp][] = [
     [limited, { account: "robot" }, /^A key that is limited to resources cannot create keys$/],
