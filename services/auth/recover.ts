@@ -31,8 +31,8 @@ interface Options {
 
 /**
  * Sets the password of the account `admin`, which ends its logins. Creates the account, gives it
- * the scope `admin`, or enables it, if that is missing. Its API keys stay as they are. Once this resolves, no
- * guard decides without the change.
+ * the scope `admin`, or enables it, if that is needed. Its API keys stay as they are. Once this
+ * resolves, no guard decides without the change.
  * @throws {StoreError} when the store cannot be used or is not set up, or when the data folder
  *   belongs to another store.
  * @throws {StatusError} INVALID_ARGUMENT for a password that is too short or too long; UNAVAILABLE

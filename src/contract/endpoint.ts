@@ -180,7 +180,7 @@ function endpointOf(
     path,
     shape: shapeOf(declared),
     callers,
-    adminPart: callers === undefined ? undefined : adminPartOf(method(), types()),
+    adminPart: callers === undefined ? undefined : adminPartOf(callers, method(), types()),
     maxRequest: callers === undefined ? undefined : maxBuiltInRequest(path, callers),
     destructive: own && isDestructive(method(), types()),
     deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
@@ -211,13 +211,13 @@ function callersOf(method: DescMethod, registry: Registry): Callers {
 }
 
 /**
- * The declared part of administration. An endpoint that declares none needs the scope `admin`, so a
- * forgotten option is safe.
+ * The declared part of administration. An endpoint for administrators that declares none needs the
+ * scope `admin`, so a forgotten option is safe.
  */
-function adminPartOf(method: DescMethod, registry: Registry): AdminPart {
+function adminPartOf(callers: Callers, method: DescMethod, registry: Registry): AdminPart | undefined {
   const option = registry.getExtension("portico.options.v1.admin_part");
   const declared = option === undefined ? undefined : (getOption(method, option) as AdminPart);
-  return declared || AdminPart.WHOLE;
+  return declared || (callers === Callers.ADMIN ? AdminPart.WHOLE : undefined);
 }
 
 /**

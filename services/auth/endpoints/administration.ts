@@ -19,7 +19,9 @@ interface Named {
 export function checkMayChange(caller: KnownCaller, { name, scopes }: Named): void {
   const scope = scopes.find(isAdminScope);
   if (scope === undefined || administers(caller)) return;
-  throw permissionDenied(`name: ${name} holds the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`);
+  throw permissionDenied(
+    `name: ${name} holds the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
+  );
 }
 
 /**

@@ -86,7 +86,7 @@ t.test("a waiting call whose key or scope was revoked changes nothing", async (t
   const { opened, call, admin, second } = await openTwo(t);
   const { secret, key } = await call(
     KeysService.create,
-    { name: "ci", lifetime: undefined, resources: [], from: [] },
+    { name: "ci", lifetime: undefined, resources: [], from: [], admin: true },
     second,
   );
   await used(opened, secret);

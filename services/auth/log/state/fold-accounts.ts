@@ -15,12 +15,12 @@ import type {
   KeyCreated,
 } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
-import type { Effect, Fold } from "./fold.js";
+import type { EventEffect, EventFolds } from "./event-folds.js";
 import type { State } from "./state.js";
 
 type Events = "accountCreated" | "accountDeleted" | "accountEnabled" | "keyCreated" | "restrictedKeyCreated";
 
-export const ACCOUNT_FOLD: Pick<Fold, Events> = {
+export const ACCOUNT_FOLD: Pick<EventFolds, Events> = {
   accountCreated: (state, { namespace, name, scopes, password }: AccountCreated, created) => {
     const { accounts } = state.namespaces.get(namespace) ?? {};
     const present = accounts?.get(name);
@@ -49,7 +49,7 @@ export const ACCOUNT_FOLD: Pick<Fold, Events> = {
   restrictedKeyCreated: (state, value, _, actor) => addKey(state, value, actor),
 };
 
-function addKey(state: State, { key }: KeyCreated, actor: string): Effect {
+function addKey(state: State, { key }: KeyCreated, actor: string): EventEffect {
   if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
   if (state.token(key.sha256) !== undefined) return {};
   state.addKey(key);

@@ -5,13 +5,13 @@
  */
 import { administers } from "../../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
-import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
-import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Enrolment, Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import type { State } from "./state.js";
 
@@ -24,22 +24,6 @@ export const MAX_SPENT = 100;
 /** Maximum number of gRPC names in an audit record. */
 const MAX_NAMED = 3;
 
-type Events = NonNullable<Event["event"]>;
-type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
-
-/** The effect of an event: changes for guards, and the words of the audit record. */
-export interface Effect {
-  readonly changes?: Change[];
-  readonly record?: readonly [action: string, subject: string];
-  /** Set if the audit record has another namespace, actor and origin than the entry. */
-  readonly recordOf?: {
-    readonly namespace: string;
-    readonly actor: string;
-    readonly address: string;
-    readonly requestId: string;
-  };
-}
-
 /** The effect of an entry. */
 export interface Folded {
   /** Changes for guards. */
@@ -47,9 +31,6 @@ export interface Folded {
   /** Records for the audit trail. */
   readonly records: PlacedRecord[];
 }
-
-type Apply<V> = (state: State, value: V, time: Timestamp | undefined, actor: string) => Effect;
-export type Fold = { readonly [C in Events["$case"]]: Apply<Value<C>> };
 
 /** Applies the entry of the next revision to the state. */
 export function fold(state: State, entry: Entry): Folded {
@@ -61,7 +42,7 @@ export function fold(state: State, entry: Entry): Folded {
   const administrator = isAdministrator(state, entry);
   for (const { event } of entry.events) {
     if (event === undefined) continue;
-    const apply = FOLD[event.$case] as Apply<unknown>;
+    const apply = FOLD[event.$case] as ApplyEvent<unknown>;
     const effect = apply(state, event.value, entry.time, entry.actor);
     changes.push(...(effect.changes ?? []));
     if (effect.record === undefined) continue;
@@ -73,7 +54,7 @@ export function fold(state: State, entry: Entry): Folded {
   return { changes, records };
 }
 
-const FOLD: Fold = {
+const FOLD: EventFolds = {
   ...ACCOUNT_FOLD,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
@@ -315,7 +296,7 @@ function tokensRevoked(sha256: Buffer[]): Change[] {
   return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
 
-function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): AuditRecord {
+function recordOf(state: State, entry: Entry, { record, recordOf }: EventEffect, administrator: boolean): AuditRecord {
   const { actor } = recordOf ?? entry;
   const { address = "", requestId = "" } = recordOf ?? {};
   const [action = "", subject = ""] = record ?? [];
