@@ -104,6 +104,29 @@ const cases: readonly Case[] = [
     }),
   },
   {
+    what: "the account of a login is disabled",
+    prepare: async ({ call, admin, login }) => {
+      await call(AccountsService.create, { name: "carl", password: PASSWORD, scopes: [] }, admin);
+      return {
+        shown: { token: await login("carl", PASSWORD), tokenRequired: true },
+        takeAway: () => call(AccountsService.setDisabled, { name: "carl", disabled: true }, admin),
+      };
+    },
+  },
+  {
+    what: "the account of a key is disabled",
+    prepare: async ({ call, admin }) => {
+      const robot = { name: "robot", password: "", scopes: [], withoutPassword: true };
+      await call(AccountsService.create, robot, admin);
+      const request = { name: "k", lifetime: undefined, resources: [], from: [], account: "robot" };
+      const { secret } = await call(KeysService.create, request, admin);
+      return {
+        shown: { token: secret, tokenRequired: true },
+        takeAway: () => call(AccountsService.setDisabled, { name: "robot", disabled: true }, admin),
+      };
+    },
+  },
+  {
     what: "an account is deleted",
     prepare: async ({ call, login, admin }) => ({
       shown: { token: await login("bob", "another password"), tokenRequired: true },

@@ -114,7 +114,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkOwner(state, caller, key.account);
-    if (!key.callsOnly) checkMayReplace(state, caller, key);
+    if (!old.callsOnly) checkMayReplace(state, caller, old);
     checkQuota(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));
     return [

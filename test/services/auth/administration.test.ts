@@ -10,7 +10,7 @@ import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/aut
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
 import { readRule } from "../../access/read-rule.js";
-import { openTestGateway, type TestGateway } from "../../access/test-gateway.js";
+import { codeOf, openTestGateway, type TestGateway } from "../../access/test-gateway.js";
 import { type Open, open } from "./open.js";
 
 const PASSWORD = "a password for them all";
@@ -266,7 +266,7 @@ t.test("rules give no administration, whatever their scope and resource", async 
 t.test("admin:audit reads what concerns others, and changes nothing", async (t) => {
   const { call, login } = await open(t);
   const { audit = "", rules = "" } = await fill({ call, login });
-  const usage = { span: undefined, service: "", endpoint: "", account: "chief", key: "" };
+  const usage = { start: undefined, span: undefined, service: "", endpoint: "", account: "chief", key: "" };
   t.ok((await call(AuditService.list, ALL_RECORDS, audit)).records.length > 5);
   t.ok(await call(UsageService.list, usage, audit));
   await t.rejects(call(UsageService.list, usage, rules), { code: Code.PERMISSION_DENIED });
@@ -277,7 +277,7 @@ t.test("each part is for its own namespace", async (t) => {
   const gateway = await openTestGateway(t);
   const tokens = await fill(gateway);
   for (const endpoint of forAdmins) {
-    const admitted = gateway.guard.admit({ token: tokens.rules, namespace: "other", tokenRequired: true }, endpoint);
-    await t.rejects(Promise.resolve(admitted), { code: Code.UNAUTHENTICATED });
+    const shown = { token: tokens.rules, namespace: "other", tokenRequired: true };
+    t.equal(await codeOf(gateway.guard, endpoint, shown), Code.UNAUTHENTICATED, endpoint.name);
   }
 });

@@ -534,6 +534,16 @@ function createBaseSetDisabledRequest(): SetDisabledRequest {
 }
 
 export const SetDisabledRequest = {
+  encode(message: SetDisabledRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(16).bool(message.disabled);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SetDisabledRequest {
     const reader = openMessage(input);
@@ -712,8 +722,10 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/SetDisabled" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: SetDisabledRequest): Buffer => SetDisabledRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetDisabledRequest => SetDisabledRequest.decode(value),
     responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
