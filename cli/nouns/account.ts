@@ -17,9 +17,8 @@ const COLUMNS: readonly Column<Account>[] = [
   ["Created", ({ created }) => instant(created)],
 ];
 
-/** Empty for an account that logs in with a password. */
 function stateOf(withoutPassword: boolean, disabled: boolean): string {
-  return [withoutPassword ? "service" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ");
+  return [withoutPassword ? "service" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ") || "active";
 }
 
 export const accounts: NamedItems<Account> = {
@@ -129,7 +128,7 @@ export const account: Noun = {
     examples: [
       "portico auth create account bob",
       "portico auth create account alice --scope=admin --scope=billing",
-      "portico auth create account dora --scope=admin:rules    administers rules and limits alone",
+      "portico auth create account dora --scope=admin:rules    administers rules",
       "portico auth create account ci --password-stdin < password.txt",
       "portico auth create account acme --service",
     ],

@@ -24,8 +24,12 @@ const COLUMNS: readonly Column<Key>[] = [
   ["Last used", ({ lastUsed }) => instant(lastUsed) || "never"],
   ["Resources", ({ resources }) => resources.join(", ") || "all"],
   ["From", ({ from }) => from.join(", ") || "anywhere"],
-  ["State", ({ admin, disabled }) => [admin ? "admin" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ")],
+  ["State", ({ admin, disabled }) => stateOf(admin, disabled)],
 ];
+
+function stateOf(admin: boolean, disabled: boolean): string {
+  return [admin ? "admin" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ") || "active";
+}
 
 function list(client: GatewayClient): Promise<readonly Key[]> {
   return readPages(async (pageToken) => {
@@ -89,7 +93,7 @@ export const key: Noun = {
       "portico auth create key ci",
       "portico auth create key nightly --account=acme",
       "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
-      "portico auth create key deploy --account=robot --from=192.0.2.0/24 --from=2001:db8::/32",
+      "portico auth create key deploy --account=robot --from=192.0.2.0/24",
       "portico auth create key rules --admin    administers what you administer",
       "KEY=$(portico auth create key ci)",
     ],

@@ -1,5 +1,5 @@
-// API keys for clients at some addresses, over a socket: the connection's address, or the one that a
-// trusted proxy names.
+// API keys for clients at some addresses, over a socket: the connection's address, or the one that
+// a trusted proxy names.
 
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";

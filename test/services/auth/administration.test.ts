@@ -25,7 +25,7 @@ const endpoints = ["auth", "registry"].flatMap((service) => {
 });
 const forAdmins = endpoints.filter(({ callers }) => callers === Callers.ADMIN);
 
-/** An account of that name for each part, and `chief`, `plain` and `staff`, which hold other scopes. */
+/** The scopes of the accounts; one for each part of administration is named like it. */
 const SCOPES: Readonly<Record<string, string[]>> = {
   chief: ["admin"],
   rules: ["admin:rules"],
