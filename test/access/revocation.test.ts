@@ -189,6 +189,25 @@ t.test("a removed permission is never granted again", async (t) => {
   }
 });
 
+t.test(
+  "the keys of an enabled account are granted from the moment at which the command has its response",
+  async (t) => {
+    const { guard, call, admin } = await openTestGateway(t);
+    const robot = { name: "robot", password: "", scopes: [], withoutPassword: true };
+    await call(AccountsService.create, robot, admin);
+    const request = { name: "k", lifetime: undefined, resources: [], from: [], account: "robot" };
+    const { secret } = await call(KeysService.create, request, admin);
+    const shown = { token: secret, tokenRequired: true };
+    for (let round = 0; round < 3; round++) {
+      await call(AccountsService.setDisabled, { name: "robot", disabled: true }, admin);
+      // The guard remembers for seconds what it was told about a token.
+      t.equal(await codeOf(guard, endpoint, shown), Code.UNAUTHENTICATED);
+      await call(AccountsService.setDisabled, { name: "robot", disabled: false }, admin);
+      t.equal(await codeOf(guard, endpoint, shown), Code.OK);
+    }
+  },
+);
+
 async function onlyTheDefaultRule({ call, admin }: TestGateway): Promise<void> {
   for (const { id } of (await call(RulesService.list, { pageSize: 0, pageToken: "" }, admin)).rules)
     await call(RulesService.delete, { id }, admin);
