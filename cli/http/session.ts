@@ -2,6 +2,7 @@
  * The token of a command's calls: the one in PORTICO_TOKEN, otherwise the one of the login in the
  * profile. An access token is valid for an hour. A login renews it by itself for 30 days.
  */
+import { readError } from "../../src/api/errors.js";
 import type { Tokens } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
@@ -48,8 +49,10 @@ export class GivenToken implements Session {
   }
 
   async check(): Promise<void> {
-    if (await isValid(this.#base, this.#token)) return;
-    throw new CommandError("The token in PORTICO_TOKEN is wrong, has expired, or was revoked.", EXIT.login);
+    const refused = await refusalOf(this.#base, this.#token);
+    if (refused === undefined) return;
+    const why = refused === "" ? "is wrong, has expired, or was revoked." : `is refused: ${refused}`;
+    throw new CommandError(`The token in PORTICO_TOKEN ${why}`, EXIT.login);
   }
 
   async renew(): Promise<undefined> {
@@ -190,7 +193,14 @@ function loggedOut({ url, namespace, account }: ProfileData): ProfileData {
 }
 
 async function isValid(base: URL, token: string): Promise<boolean> {
-  return (await post(base, "/v1/auth/WhoAmI", { token })).status !== 401;
+  return (await refusalOf(base, token)) === undefined;
+}
+
+/** Why a token is refused; empty where the gateway does not say, undefined if it is not refused. */
+async function refusalOf(base: URL, token: string): Promise<string | undefined> {
+  const { status, body } = await post(base, "/v1/auth/WhoAmI", { token });
+  if (status !== 401) return undefined;
+  return /^Unauthorized call made to \S+: (.*)$/.exec(readError(body)?.Detail ?? "")?.[1] ?? "";
 }
 
 function post(base: URL, path: string, parts: Pick<HttpRequest, "token" | "body" | "signal">): Promise<HttpResponse> {

@@ -16,6 +16,7 @@
  * This room knows no password.
  */
 
+import type { AddressRanges } from "../address/client-address.js";
 import type { AuthorizationResult, Decision } from "../call/admission.js";
 import {
   type Admission,
@@ -23,7 +24,6 @@ import {
   type Credentials,
   type FollowedStream,
   type Guarded,
-  isAdmin,
   namespaceReplaced,
   type RefusalCause,
   refusal,
@@ -34,6 +34,7 @@ import {
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
 import type { CountedCall, LimitedCall } from "../call/limited-call.js";
+import { administers } from "../contract/admin-parts.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Limiter } from "../limits/limiter.js";
@@ -54,7 +55,7 @@ const EVERY_CALLER = { has: () => true };
 interface Denied {
   readonly namespace: string;
   readonly bearer: KnownCaller | undefined;
-  /** The bearer, unless it has expired. */
+  /** The bearer, unless it has expired, or is a key for clients at other addresses. */
   readonly valid: KnownCaller | undefined;
   /** The bearer, unless it does not count at the endpoint. */
   readonly caller: KnownCaller | undefined;
@@ -170,7 +171,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   #admit(credentials: Credentials, endpoint: Guarded, bearer: KnownCaller | undefined, now: number): Admission {
-    const valid = bearer !== undefined && bearer.expires > this.#policy.timeAt(now) ? bearer : undefined;
+    const valid = bearer !== undefined && this.#isValid(bearer, credentials, now) ? bearer : undefined;
     const own = valid?.enrolment === undefined ? valid?.namespace : undefined;
     const namespace = credentials.namespace ?? own ?? DEFAULT_NAMESPACE;
     const caller = countsAt(endpoint, namespace, valid) ? valid : undefined;
@@ -188,6 +189,10 @@ export class OpenGuard implements SigningGuard {
     return { endpoint, caller, namespace, namespaceId };
   }
 
+  #isValid({ expires, from }: KnownCaller, { client }: Credentials, now: number): boolean {
+    return expires > this.#policy.timeAt(now) && (from === undefined || isFrom(from, client));
+  }
+
   /**
    * The first check that a refused call did not pass: token, key, limits, rules. It is made for
    * each call of a flood, so it sorts and copies nothing.
@@ -196,7 +201,10 @@ export class OpenGuard implements SigningGuard {
     const { namespace, bearer, valid, caller, decision } = denied;
     if (token !== undefined && caller === undefined) {
       if (valid !== undefined) return causeOf("OTHER_TOKEN", valid.namespace, bearer);
-      if (bearer !== undefined) return causeOf("EXPIRED", bearer.namespace, bearer);
+      if (bearer !== undefined) {
+        const isExpired = bearer.expires <= this.#policy.timeAt(performance.now());
+        return causeOf(isExpired ? "EXPIRED" : "OTHER_ADDRESS", bearer.namespace, bearer, bearer.key);
+      }
       return this.#endOf(token, namespace);
     }
     if (decision === "limited") return causeOf("LIMIT", namespace, bearer, caller?.key);
@@ -210,8 +218,9 @@ export class OpenGuard implements SigningGuard {
   #endOf(token: string, asked: string): RefusalCause {
     const { key, ended } = this.#callers.endOf(token);
     if (ended === undefined) return { reason: "UNKNOWN_TOKEN", namespace: asked, account: "", key, cause: "" };
-    const { namespace, account, revoked } = ended;
-    return { reason: revoked ? "REVOKED" : "EXPIRED", namespace, account, key, cause: "" };
+    const { namespace, account, revoked, disabled } = ended;
+    const reason = disabled ? "DISABLED" : revoked ? "REVOKED" : "EXPIRED";
+    return { reason, namespace, account, key, cause: "" };
   }
 
   onChange(listener: () => void): void {
@@ -347,7 +356,7 @@ export class OpenGuard implements SigningGuard {
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
       throw new Error(`the guard of ${this.#service} cannot judge ${endpoint.name}: it has not its rules`);
     }
-    if (callers !== undefined) return withinLimits(decideByDeclaration(callers, caller), segments, caller);
+    if (callers !== undefined) return withinLimits(decideByDeclaration(endpoint, caller), segments, caller);
     const rules = this.#policy.current.rulesOf(namespace);
     const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller);
     const isReplaced = namespaceId !== undefined && rules.namespaceId !== namespaceId;
@@ -374,12 +383,18 @@ function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefin
   return caller?.namespace === namespace;
 }
 
+/** Whether a client is at one of the addresses that a key is for. */
+function isFrom(from: AddressRanges, client: Credentials["client"]): boolean {
+  const address = typeof client === "object" ? client.remoteAddress : client;
+  return address !== undefined && from.has(address);
+}
+
 /** Decides at an endpoint that declares which callers may call it. */
-function decideByDeclaration(callers: Callers, caller: Caller | undefined): Decision {
+function decideByDeclaration({ callers, adminPart }: Guarded, caller: Caller | undefined): Decision {
   if (caller === undefined) return "unauthorized";
   const enough =
     callers === Callers.ACCOUNT ||
-    (callers === Callers.ADMIN && isAdmin(caller)) ||
+    (callers === Callers.ADMIN && administers(caller, adminPart)) ||
     (callers === Callers.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
 }

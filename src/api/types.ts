@@ -82,6 +82,12 @@ export interface Key {
   readonly lastUsed?: Timestamp;
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
+  /** Whether it administers what its account may administer. Other keys only call services, and manage the account's own keys. */
+  readonly admin: boolean;
+  /** Addresses and CIDR ranges of the clients that may use it, such as `192.0.2.0/24`; none means all. */
+  readonly from: readonly string[];
+  /** Whether its account is disabled, so that the key is refused until the account is enabled. */
+  readonly disabled: boolean;
 }
 
 export interface CreateKeyResponse {
@@ -175,11 +181,16 @@ export interface ListAccountsResponse {
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   readonly name: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
   /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
   readonly withoutPassword: boolean;
+  /** Whether it is disabled: it cannot log in, and its API keys are refused. */
+  readonly disabled: boolean;
 }
 
 export interface ListAuditResponse {
@@ -323,7 +334,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -343,7 +354,9 @@ export type Reason =
   | "DECLARATION"
   | "SERVICE"
   | "OVERLOAD"
-  | "CALL_LIMIT";
+  | "CALL_LIMIT"
+  | "DISABLED"
+  | "OTHER_ADDRESS";
 
 export interface FindRefusalsResponse {
   /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
@@ -704,6 +717,10 @@ export interface CreateKeyRequest {
   readonly resources?: readonly string[];
   /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
   readonly account?: string;
+  /** Whether the key administers what its account may administer. */
+  readonly admin?: boolean;
+  /** Addresses and CIDR ranges (RFC 4632, RFC 4291) of the clients that may use it, such as `192.0.2.0/24`, at most 100; none means all. */
+  readonly from?: readonly string[];
 }
 
 export interface RevokeKeyRequest {
@@ -787,7 +804,10 @@ export interface CreateAccountRequest {
   readonly name?: string;
   /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes?: readonly string[];
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   readonly withoutPassword?: boolean;
@@ -814,10 +834,17 @@ export interface ScopeList {
   readonly scopes?: readonly string[];
 }
 
+export interface SetDisabledRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string;
+  /** Whether it is disabled from now on. */
+  readonly disabled?: boolean;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string;
-  /** Needed unless the caller holds the scope `admin`. */
+  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
   readonly currentPassword?: string;
   readonly newPassword?: string;
 }
@@ -964,13 +991,13 @@ export interface Endpoints {
   /**
    * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
    * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
-   * it, and a key that is limited to resources cannot create any.
+   * it, and a key that is limited to resources or addresses cannot create any. Only a key that administers creates one that does.
    */
   "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
   /** Revokes a key. When this answers, no gateway accepts the key. */
   "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
   /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * Replaces a key by a new one with the same name, limits, addresses and lifetime, which administers if the old one does. The old key stays valid for the overlap. If the
    * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
    */
   "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
@@ -1000,6 +1027,12 @@ export interface Endpoints {
   "auth/Accounts/Delete": { readonly request: DeleteAccountRequest; readonly response: Empty };
   /** Replaces an account's scopes. */
   "auth/Accounts/SetScopes": { readonly request: SetScopesRequest; readonly response: Account };
+  /**
+   * Disables or enables an account. When it answers a disabling, no gateway accepts a token or key of the account, and its open streams
+   * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
+   * last account of a namespace with a password and the scope `admin` cannot be disabled.
+   */
+  "auth/Accounts/SetDisabled": { readonly request: SetDisabledRequest; readonly response: Account };
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
    * them one by one. An administrator may set any password. Others set their own, and give the current one.

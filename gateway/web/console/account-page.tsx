@@ -5,6 +5,7 @@ import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { Scopes } from "../ui/badge.js";
 import { EmptyState } from "../ui/notice.js";
+import { AccountState } from "./account-state.js";
 import { AccountMenu, useAccountDialogs } from "./accounts.js";
 import { list } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
@@ -42,7 +43,7 @@ export function AccountPage({ session, name }: ConsoleProps & { readonly name: s
 }
 
 function AccountContent({ session, account }: { readonly session: Session; readonly account: Account }) {
-  const { name, scopes, created, withoutPassword } = account;
+  const { name, scopes, created, withoutPassword, disabled } = account;
   return (
     <>
       <section class="card stack" aria-labelledby="about-account">
@@ -51,6 +52,10 @@ function AccountContent({ session, account }: { readonly session: Session; reado
           <dt>Scopes</dt>
           <dd>
             <Scopes scopes={scopes} />
+          </dd>
+          <dt>State</dt>
+          <dd>
+            <AccountState {...{ withoutPassword, disabled }} />
           </dd>
           <dt>Password</dt>
           <dd>{withoutPassword ? "None: it cannot sign in, and calls with keys" : "It has one, and can sign in"}</dd>

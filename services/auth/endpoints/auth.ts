@@ -70,8 +70,10 @@ async function login(
   const pair = createPair(changes.now);
   await changes.issue({ namespace, account: name, origin }, (state) => {
     // The account may have been deleted, or got another password, while this password was checked.
-    const current = state.account(namespace, name)?.password;
+    const { password: current, disabled } = state.account(namespace, name) ?? {};
     if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
+    // Only whoever knows the password learns it.
+    if (disabled) throw unauthenticated(`The account ${name} is disabled; an administrator can enable it`);
     const { access, refresh } = pair.hashed;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });

@@ -6,11 +6,16 @@ import type { Duration, Float, Int64, Int64Input, Int64Table, Timestamp, Timesta
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   readonly name: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes: readonly string[];
   readonly created?: Timestamp;
   /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
   readonly withoutPassword: boolean;
+  /** Whether it is disabled: it cannot log in, and its API keys are refused. */
+  readonly disabled: boolean;
 }
 
 export interface AccountUsage {
@@ -80,7 +85,10 @@ export interface CreateAccountRequest {
   readonly name?: string | undefined;
   /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string | undefined;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes?: readonly string[] | undefined;
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   readonly withoutPassword?: boolean | undefined;
@@ -108,6 +116,10 @@ export interface CreateKeyRequest {
   readonly resources?: readonly string[] | undefined;
   /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
   readonly account?: string | undefined;
+  /** Whether the key administers what its account may administer. */
+  readonly admin?: boolean | undefined;
+  /** Addresses and CIDR ranges (RFC 4632, RFC 4291) of the clients that may use it, such as `192.0.2.0/24`, at most 100; none means all. */
+  readonly from?: readonly string[] | undefined;
 }
 
 export interface CreateKeyResponse {
@@ -259,6 +271,12 @@ export interface Key {
   readonly lastUsed?: Timestamp;
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
+  /** Whether it administers what its account may administer. Other keys only call services, and manage the account's own keys. */
+  readonly admin: boolean;
+  /** Addresses and CIDR ranges of the clients that may use it, such as `192.0.2.0/24`; none means all. */
+  readonly from: readonly string[];
+  /** Whether its account is disabled, so that the key is refused until the account is enabled. */
+  readonly disabled: boolean;
 }
 
 export interface KeyUsage {
@@ -567,7 +585,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -655,6 +673,13 @@ export interface ServiceNames {
   readonly names: readonly string[];
 }
 
+export interface SetDisabledRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string | undefined;
+  /** Whether it is disabled from now on. */
+  readonly disabled?: boolean | undefined;
+}
+
 export interface SetLimitRequest {
   /** The limit as it then is. Its ID names the limit that is replaced. */
   readonly limit?: LimitInput | undefined;
@@ -668,7 +693,7 @@ export interface SetLimitRequest {
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string | undefined;
-  /** Needed unless the caller holds the scope `admin`. */
+  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
   readonly currentPassword?: string | undefined;
   readonly newPassword?: string | undefined;
 }
@@ -778,10 +803,12 @@ export type Per = "PER_UNSPECIFIED" | "ACCOUNT" | "KEY" | "ADDRESS" | "NAMESPACE
  * - `SERVICE`: The call was admitted, and the service refused it.
  * - `OVERLOAD`: The service is overloaded, so the gateway did not send the call.
  * - `CALL_LIMIT`: A limit of calls is used up.
+ * - `DISABLED`: The account of the API key is disabled.
+ * - `OTHER_ADDRESS`: The API key is only for clients at other addresses.
  *
  * A value that this contract does not name is a number.
  */
-export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | "CALL_LIMIT" | number;
+export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | "CALL_LIMIT" | "DISABLED" | "OTHER_ADDRESS" | number;
 
 /** Signs accounts in and out. */
 export interface Auth {
@@ -810,7 +837,10 @@ export interface Auth {
    * Any logged-in caller may call it.
    */
   whoAmI(request?: WhoAmIRequest, options?: CallOptions): Promise<WhoAmIResponse>;
-  /** Manages the accounts of the caller's namespace. */
+  /**
+   * Manages the accounts of the caller's namespace. With `admin:accounts`, and without `admin`, nobody gives, takes, resets, disables
+   * or deletes what holds a scope of administration: `admin`, or one that begins with `admin:`.
+   */
   readonly accounts: {
     /**
      * Lists the accounts by name, in pages.
@@ -837,6 +867,14 @@ export interface Auth {
      * Only administrators may call it.
      */
     setScopes(request?: SetScopesRequest, options?: CallOptions): Promise<Account>;
+    /**
+     * Disables or enables an account. When it answers a disabling, no gateway accepts a token or key of the account, and its open streams
+     * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
+     * last account of a namespace with a password and the scope `admin` cannot be disabled.
+     *
+     * Only administrators may call it.
+     */
+    setDisabled(request?: SetDisabledRequest, options?: CallOptions): Promise<Account>;
     /**
      * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
      * them one by one. An administrator may set any password. Others set their own, and give the current one.
@@ -878,7 +916,10 @@ export interface Auth {
      */
     delete(request?: DeleteEnrolmentRequest, options?: CallOptions): Promise<DeleteEnrolmentResponse>;
   };
-  /** Manages API keys. Callers see and manage their own keys. An administrator manages all keys of the namespace. */
+  /**
+   * Manages API keys. Callers see and manage their own keys. An administrator, by `admin` or `admin:keys`, manages all keys of the
+   * namespace.
+   */
   readonly keys: {
     /**
      * Lists the keys by account, oldest first, in pages.
@@ -889,7 +930,7 @@ export interface Auth {
     /**
      * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
      * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
-     * it, and a key that is limited to resources cannot create any.
+     * it, and a key that is limited to resources or addresses cannot create any. Only a key that administers creates one that does.
      *
      * Any logged-in caller may call it.
      */
@@ -901,7 +942,7 @@ export interface Auth {
      */
     revoke(request?: RevokeKeyRequest, options?: CallOptions): Promise<RevokeKeyResponse>;
     /**
-     * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+     * Replaces a key by a new one with the same name, limits, addresses and lifetime, which administers if the old one does. The old key stays valid for the overlap. If the
      * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
      *
      * Any logged-in caller may call it.
@@ -1084,6 +1125,7 @@ export const authEndpoints: EndpointTable = {
     create: { path: "/auth/Accounts/Create", shape: "unary" },
     delete: { path: "/auth/Accounts/Delete", shape: "unary" },
     setScopes: { path: "/auth/Accounts/SetScopes", shape: "unary" },
+    setDisabled: { path: "/auth/Accounts/SetDisabled", shape: "unary" },
     setPassword: { path: "/auth/Accounts/SetPassword", shape: "unary" },
   },
   audit: {

@@ -84,7 +84,11 @@ t.test("a waiting call of a deleted administrator changes nothing", async (t) =>
 
 t.test("a waiting call whose key or scope was revoked changes nothing", async (t) => {
   const { opened, call, admin, second } = await openTwo(t);
-  const { secret, key } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, second);
+  const { secret, key } = await call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [], from: [], admin: true },
+    second,
+  );
   await used(opened, secret);
   const cases: [what: string, token: string, takeAway: () => Promise<unknown>, code: Code][] = [
     ["key", secret, () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin), Code.UNAUTHENTICATED],

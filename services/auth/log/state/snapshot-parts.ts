@@ -4,6 +4,7 @@
  * snapshot is written.
  */
 
+import { isAdminScope } from "../../../../src/contract/admin-parts.js";
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import {
   type Account,
@@ -35,6 +36,8 @@ export interface FrozenState {
   readonly grpcNames: FrozenGrpcNames;
   readonly services: readonly ConfiguredService[];
   readonly lenders: Lenders;
+  /** Whether a key is for clients at some addresses. */
+  readonly hasKeysFrom: boolean;
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -83,6 +86,21 @@ export const LOGINS: RecordType<Login> = {
   dueOf: (login) => Math.min(...tokensOf(login).map(({ expires }) => timestampMs(expires))),
   isMarked: () => false,
 };
+
+/**
+ * The format of a snapshot (snapshots.ts): the oldest that keeps all of the state. Format 2 has
+ * limits of calls. Format 3 has disabled accounts, and keys that may do less than their accounts.
+ */
+export function formatOf(state: FrozenState): 1 | 2 | 3 {
+  const accounts = state.namespaces.flatMap(({ accounts }) => accounts);
+  if (state.hasKeysFrom || accounts.some((account) => account.disabled || hasCallsOnly(account, state))) return 3;
+  return state.namespaces.some(({ limits }) => limits.length > 0) ? 2 : 1;
+}
+
+/** Whether an administrator has a key that administers nothing. Only few accounts are ones. */
+function hasCallsOnly({ scopes, keys }: FrozenAccount, state: FrozenState): boolean {
+  return scopes.some(isAdminScope) && keys.some((key) => KEYS.decode(state.keys.read(key)).callsOnly === true);
+}
 
 /** The parts in order, at least one. Merging them in this order restores the state. */
 export function* partsOf(state: FrozenState): Generator<Buffer> {

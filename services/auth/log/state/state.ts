@@ -24,7 +24,7 @@ import { type AccountState, draftOf, type NamespaceState } from "./namespace-sta
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
-import { EMPTY_CALLER, type TokenState, tokenOf } from "./token-state.js";
+import { EMPTY_CALLER, limitsOf, type TokenState, tokenOf } from "./token-state.js";
 
 /** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
@@ -53,6 +53,8 @@ export class State {
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
   readonly endedKeys = new EndedKeys();
+  /** The prefixes of the keys for clients at some addresses, by the hex of their SHA-256. */
+  readonly keysFrom: MapEntries<string, string> = new Map();
 
   /** @param base makes this a draft of it; see `draft` */
   constructor(base?: State) {
@@ -67,6 +69,7 @@ export class State {
     this.services = new ServiceTable(base.services);
     this.limits = new LimitTable(base.limits);
     this.auditShares = new DraftMap(base.auditShares);
+    this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
   }
@@ -106,7 +109,7 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    return restrictionsInForce({ limitedKeys: this.#keys.marked > 0, limits: this.limits.size > 0 });
+    return restrictionsInForce([this.#keys.marked > 0, this.limits.size > 0, this.keysFrom.size > 0]);
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -136,8 +139,7 @@ export class State {
       case "key": {
         const { key } = token;
         const caller = this.#accountCaller(key, key.expires, now);
-        const name = key.resources.length === 0 ? undefined : key.name;
-        return caller && { ...caller, resources: key.resources, reportUse: true, key: name };
+        return caller && { ...caller, ...limitsOf(key), reportUse: true };
       }
       case "enrolment": {
         const { name } = token.enrolment;
@@ -152,7 +154,7 @@ export class State {
     const { namespace, account } = owner;
     const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
     const present = accounts?.get(account);
-    if (present === undefined || timestampMs(expires) <= now) return undefined;
+    if (present === undefined || present.disabled || timestampMs(expires) <= now) return undefined;
     return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
   }
 
@@ -195,6 +197,7 @@ export class State {
       grpcNames: this.grpcNames.freeze(),
       services: this.services.freeze(),
       lenders: this.limits.lenders,
+      hasKeysFrom: this.keysFrom.size > 0,
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -239,10 +242,10 @@ export class State {
     return namespace;
   }
 
-  addAccount(namespace: string, { name, scopes, created, password }: Account): void {
+  addAccount(namespace: string, { name, scopes, created, password, disabled }: Account): void {
     // Copied: the bytes of a decoded message keep the memory of the whole message in use.
     const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
-    this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
+    this.setAccount(namespace, { name, scopes, created, password: own, disabled, logins: NONE, keys: NONE });
     const names = this.namespaces.get(namespace)?.accountNames;
     names?.splice(placeOf(names, name), 0, name);
   }
@@ -298,6 +301,7 @@ export class State {
     const owner = this.account(key.namespace, key.account);
     if (owner === undefined) return;
     const record = this.#keys.add(key);
+    if (key.from.length > 0) this.keysFrom.set(hex(key.sha256), key.prefix);
     this.setAccount(key.namespace, { ...owner, keys: [...owner.keys, record] });
   }
 
@@ -353,6 +357,7 @@ export class State {
   #removeKey(record: number, key: Key, revoked: boolean): void {
     const { namespace, account } = key;
     this.endedKeys.remember(key, revoked);
+    if (key.from.length > 0) this.keysFrom.delete(hex(key.sha256));
     const owner = this.account(namespace, account);
     this.#keys.remove(record);
     if (owner) this.setAccount(namespace, { ...owner, keys: owner.keys.filter((one) => one !== record) });

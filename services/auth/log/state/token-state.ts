@@ -10,6 +10,7 @@ export const EMPTY_CALLER = {
   resources: [],
   reportUse: false,
   enrolment: "",
+  from: [],
 };
 
 /** What a token belongs to. `spent` is a used refresh token. */
@@ -28,4 +29,10 @@ export function tokenOf(login: Login, sha256: Buffer): TokenState | undefined {
   if (access !== undefined) return { kind: "access", login, token: access };
   const spent = login.spent.find(isIt);
   return spent && { kind: "spent", login, token: spent };
+}
+
+/** What a key is limited to, as its caller has it. Only a limited key's name is in messages. */
+export function limitsOf({ name, resources, from, callsOnly }: Key) {
+  const isLimited = resources.length > 0 || from.length > 0;
+  return { resources, from, callsOnly, key: isLimited ? name : undefined };
 }

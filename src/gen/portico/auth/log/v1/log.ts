@@ -58,6 +58,8 @@ export interface Event {
     | { $case: "limitSet"; value: LimitSet }
     | { $case: "limitDeleted"; value: LimitDeleted }
     | { $case: "lendersSet"; value: LendersSet }
+    | { $case: "accountEnabled"; value: AccountEnabled }
+    | { $case: "restrictedKeyCreated"; value: RestrictedKeyCreated }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -85,6 +87,18 @@ export interface AccountCreated {
 
 /** With all its tokens and keys. */
 export interface AccountDeleted {
+  namespace: string;
+  name: string;
+  /**
+   * Whether it is only disabled: its access and refresh tokens are gone, and its keys are refused until AccountEnabled. A version that
+   * does not know this deletes the account, so it does not accept the keys either.
+   */
+  disabled?: boolean | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A disabled account is as before, without its access and refresh tokens. */
+export interface AccountEnabled {
   namespace: string;
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -198,6 +212,15 @@ export interface LoginsFailed {
 }
 
 export interface KeyCreated {
+  key: Key | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/**
+ * A key that may do less than a version that does not know this event would let it: one with `from`, or one of an administrator
+ * with `calls_only`. Such a version does not know the key, and refuses it.
+ */
+export interface RestrictedKeyCreated {
   key: Key | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -353,7 +376,11 @@ export interface Account {
   name: string;
   scopes: string[];
   created: Timestamp | undefined;
-  password: PasswordHash | undefined;
+  password:
+    | PasswordHash
+    | undefined;
+  /** As in AccountDeleted. */
+  disabled?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -387,6 +414,12 @@ export interface Key {
   resources: string[];
   /** The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. */
   lifetimeMs: bigint;
+  /** Whether it administers nothing, whatever its account may. Absent for the keys of earlier versions, which administer as their accounts do. */
+  callsOnly?:
+    | boolean
+    | undefined;
+  /** Addresses and CIDR ranges of the clients that may use it; none means all. */
+  from: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -567,6 +600,12 @@ export const Event = {
         break;
       case "lendersSet":
         LendersSet.encode(message.event.value, writer.uint32(234).fork()).join();
+        break;
+      case "accountEnabled":
+        AccountEnabled.encode(message.event.value, writer.uint32(242).fork()).join();
+        break;
+      case "restrictedKeyCreated":
+        RestrictedKeyCreated.encode(message.event.value, writer.uint32(250).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -813,6 +852,25 @@ export const Event = {
           message.event = { $case: "lendersSet", value: LendersSet.decode(reader, reader.uint32()) };
           continue;
         }
+        case 30: {
+          if (tag !== 242) {
+            break;
+          }
+
+          message.event = { $case: "accountEnabled", value: AccountEnabled.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 31: {
+          if (tag !== 250) {
+            break;
+          }
+
+          message.event = {
+            $case: "restrictedKeyCreated",
+            value: RestrictedKeyCreated.decode(reader, reader.uint32()),
+          };
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -986,7 +1044,7 @@ export const AccountCreated = {
 };
 
 function createBaseAccountDeleted(): AccountDeleted {
-  return { namespace: "", name: "", _unknownFields: undefined };
+  return { namespace: "", name: "", disabled: undefined, _unknownFields: undefined };
 }
 
 export const AccountDeleted = {
@@ -997,6 +1055,9 @@ export const AccountDeleted = {
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
     }
+    if (message.disabled !== undefined) {
+      writer.uint32(24).bool(message.disabled);
+    }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
@@ -1005,6 +1066,64 @@ export const AccountDeleted = {
     const reader = openMessage(input);
     const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseAccountDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseAccountEnabled(): AccountEnabled {
+  return { namespace: "", name: "", _unknownFields: undefined };
+}
+
+export const AccountEnabled = {
+  encode(message: AccountEnabled, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccountEnabled {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountEnabled();
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
@@ -1783,6 +1902,45 @@ export const KeyCreated = {
     const reader = openMessage(input);
     const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseKeyCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = Key.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseRestrictedKeyCreated(): RestrictedKeyCreated {
+  return { key: undefined, _unknownFields: undefined };
+}
+
+export const RestrictedKeyCreated = {
+  encode(message: RestrictedKeyCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== undefined) {
+      Key.encode(message.key, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestrictedKeyCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRestrictedKeyCreated();
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
@@ -2917,7 +3075,7 @@ export const Namespace = {
 };
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, password: undefined, _unknownFields: undefined };
+  return { name: "", scopes: [], created: undefined, password: undefined, disabled: undefined, _unknownFields: undefined };
 }
 
 export const Account = {
@@ -2933,6 +3091,9 @@ export const Account = {
     }
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(34).fork()).join();
+    }
+    if (message.disabled !== undefined) {
+      writer.uint32(40).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2977,6 +3138,14 @@ export const Account = {
           message.password = PasswordHash.decode(reader, reader.uint32());
           continue;
         }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2996,6 +3165,7 @@ export const Account = {
     message.password = (object.password !== undefined && object.password !== null)
       ? PasswordHash.fromPartial(object.password)
       : undefined;
+    message.disabled = object.disabled ?? undefined;
     return message;
   },
 };
@@ -3126,6 +3296,8 @@ function createBaseKey(): Key {
     lastUsed: undefined,
     resources: [],
     lifetimeMs: 0n,
+    callsOnly: undefined,
+    from: [],
     _unknownFields: undefined,
   };
 }
@@ -3164,6 +3336,12 @@ export const Key = {
         throw new globalThis.Error("value provided for field message.lifetimeMs of type int64 too large");
       }
       writer.uint32(80).int64(message.lifetimeMs);
+    }
+    if (message.callsOnly !== undefined) {
+      writer.uint32(88).bool(message.callsOnly);
+    }
+    for (const v of message.from) {
+      writer.uint32(98).string(v!);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -3256,6 +3434,22 @@ export const Key = {
           message.lifetimeMs = reader.int64() as bigint;
           continue;
         }
+        case 11: {
+          if (tag !== 88) {
+            break;
+          }
+
+          message.callsOnly = reader.bool();
+          continue;
+        }
+        case 12: {
+          if (tag !== 98) {
+            break;
+          }
+
+          message.from.push(reader.string());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -3285,6 +3479,8 @@ export const Key = {
     message.lifetimeMs = (object.lifetimeMs !== undefined && object.lifetimeMs !== null)
       ? BigInt(object.lifetimeMs)
       : 0n;
+    message.callsOnly = object.callsOnly ?? undefined;
+    message.from = object.from?.map((e) => e) || [];
     return message;
   },
 };
