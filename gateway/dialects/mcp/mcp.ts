@@ -311,7 +311,7 @@ export class Mcp implements Dialect {
    */
   #callable(name: string, { caller, namespace }: Admission): EndpointTarget {
     const target = this.#find(name);
-    if (this.#options.guard.allows(caller, namespace, target.endpoint)) return target;
+    if (this.#options.guard.allows(caller, namespace, target.endpoint, true)) return target;
     throw badParams(`Unknown tool: ${name.slice(0, 128)}`);
   }
 

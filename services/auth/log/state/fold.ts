@@ -12,6 +12,7 @@ import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import { FOLD_OAUTH } from "./fold-oauth.js";
 import type { State } from "./state.js";
 
 /** Maximum number of logins of an account at once; a new one replaces the oldest. */
@@ -73,6 +74,7 @@ export function fold(state: State, entry: Entry): Folded {
 }
 
 const FOLD: Fold = {
+  ...FOLD_OAUTH,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -84,6 +86,7 @@ const FOLD: Fold = {
     for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
     state.limits.deleteAll(name);
+    state.oauth.removeNamespace(name);
     if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],

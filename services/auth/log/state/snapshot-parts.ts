@@ -20,6 +20,7 @@ import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/
 import { timestampMs } from "../../../../src/time.js";
 import type { FrozenTable, RecordType } from "../records/record-table.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
+import type { FrozenOAuth } from "./oauth-table.js";
 
 /** Maximum bytes of a part, unless a single record is larger. */
 const MAX_PART = 256 * 1024;
@@ -35,6 +36,7 @@ export interface FrozenState {
   readonly grpcNames: FrozenGrpcNames;
   readonly services: readonly ConfiguredService[];
   readonly lenders: Lenders;
+  readonly oauth: FrozenOAuth;
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -84,6 +86,15 @@ export const LOGINS: RecordType<Login> = {
   isMarked: () => false,
 };
 
+/**
+ * The lowest format that can hold the state (snapshots.ts): a version that knows only lower ones
+ * would lose a part of it.
+ */
+export function formatOf({ namespaces, oauth: { oauthClients, grants, deviceCodes } }: FrozenState): number {
+  if (oauthClients.length + grants.length + deviceCodes.length > 0) return 3;
+  return namespaces.some(({ limits }) => limits.length > 0) ? 2 : 1;
+}
+
 /** The parts in order, at least one. Merging them in this order restores the state. */
 export function* partsOf(state: FrozenState): Generator<Buffer> {
   let chunks: Buffer[] = [];
@@ -124,6 +135,9 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
   for (const service of state.services) yield encode({ services: [service] });
   if (state.lenders.revision > 0n) yield encode({ lenders: state.lenders });
+  for (const client of state.oauth.oauthClients) yield encode({ oauthClients: [client] });
+  for (const grant of state.oauth.grants) yield encode({ grants: [grant] });
+  for (const code of state.oauth.deviceCodes) yield encode({ deviceCodes: [code] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 
