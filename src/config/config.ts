@@ -24,6 +24,7 @@ import {
 import {
   boolean,
   bytes,
+  documentHosts,
   duration,
   filePath,
   folderPath,
@@ -155,6 +156,13 @@ export const SETTINGS = {
     "none",
     "origins whose pages may call, besides the gateway's own, separated by commas; * any",
     origins,
+    HTTP_PORT,
+  ),
+  oauthDocuments: setting(
+    "PORTICO_OAUTH_DOCUMENTS",
+    "any",
+    "whose client id metadata documents are fetched when a person signs in: any, off, or hosts separated by commas; a host that is listed may be loopback and plain http",
+    documentHosts,
     HTTP_PORT,
   ),
   trustedProxies: setting(

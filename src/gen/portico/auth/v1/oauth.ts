@@ -208,6 +208,13 @@ function createBaseGetClientRequest(): GetClientRequest {
 }
 
 export const GetClientRequest = {
+  encode(message: GetClientRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): GetClientRequest {
     const reader = openMessage(input);
@@ -235,6 +242,10 @@ export const GetClientRequest = {
   },
 };
 
+function createBaseGetClientResponse(): GetClientResponse {
+  return { client: undefined, _unknownFields: undefined };
+}
+
 export const GetClientResponse = {
   encode(message: GetClientResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.client !== undefined) {
@@ -243,7 +254,36 @@ export const GetClientResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetClientResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGetClientResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.client = GetClientResponse_Client.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
+
+function createBaseGetClientResponse_Client(): GetClientResponse_Client {
+  return { name: "", namespace: "", redirectUris: [], _unknownFields: undefined };
+}
 
 export const GetClientResponse_Client = {
   encode(message: GetClientResponse_Client, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
@@ -258,6 +298,47 @@ export const GetClientResponse_Client = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetClientResponse_Client {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGetClientResponse_Client();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.redirectUris.push(reader.string());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -369,6 +450,31 @@ function createBaseSignInRequest(): SignInRequest {
 }
 
 export const SignInRequest = {
+  encode(message: SignInRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.account !== "") {
+      writer.uint32(18).string(message.account);
+    }
+    if (message.password !== "") {
+      writer.uint32(26).string(message.password);
+    }
+    if (message.address !== "") {
+      writer.uint32(34).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(42).string(message.requestId);
+    }
+    if (message.request !== undefined) {
+      AuthorizationRequest.encode(message.request, writer.uint32(50).fork()).join();
+    }
+    if (message.userCode !== "") {
+      writer.uint32(58).string(message.userCode);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): SignInRequest {
     const reader = openMessage(input);
@@ -444,6 +550,21 @@ export const SignInRequest = {
   },
 };
 
+function createBaseSignInResponse(): SignInResponse {
+  return {
+    error: "",
+    sealed: "",
+    namespace: "",
+    account: "",
+    scopes: [],
+    request: undefined,
+    isDevice: false,
+    clientName: "",
+    retryAfter: 0,
+    _unknownFields: undefined,
+  };
+}
+
 export const SignInResponse = {
   encode(message: SignInResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.error !== "") {
@@ -476,6 +597,95 @@ export const SignInResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SignInResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSignInResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.sealed = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.request = AuthorizationRequest.decode(reader, reader.uint32());
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.isDevice = reader.bool();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.clientName = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 72) {
+            break;
+          }
+
+          message.retryAfter = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseOpenRequestRequest(): OpenRequestRequest {
@@ -483,6 +693,13 @@ function createBaseOpenRequestRequest(): OpenRequestRequest {
 }
 
 export const OpenRequestRequest = {
+  encode(message: OpenRequestRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sealed !== "") {
+      writer.uint32(10).string(message.sealed);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): OpenRequestRequest {
     const reader = openMessage(input);
@@ -524,6 +741,31 @@ function createBaseDecideRequest(): DecideRequest {
 }
 
 export const DecideRequest = {
+  encode(message: DecideRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sealed !== "") {
+      writer.uint32(10).string(message.sealed);
+    }
+    if (message.denied !== false) {
+      writer.uint32(16).bool(message.denied);
+    }
+    for (const v of message.resources) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.days !== 0) {
+      writer.uint32(32).int32(message.days);
+    }
+    if (message.clientName !== "") {
+      writer.uint32(42).string(message.clientName);
+    }
+    if (message.address !== "") {
+      writer.uint32(50).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(58).string(message.requestId);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DecideRequest {
     const reader = openMessage(input);
@@ -599,6 +841,10 @@ export const DecideRequest = {
   },
 };
 
+function createBaseDecideResponse(): DecideResponse {
+  return { error: "", code: "", _unknownFields: undefined };
+}
+
 export const DecideResponse = {
   encode(message: DecideResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.error !== "") {
@@ -610,6 +856,39 @@ export const DecideResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DecideResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDecideResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.code = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseClientCredentials(): ClientCredentials {
@@ -617,6 +896,16 @@ function createBaseClientCredentials(): ClientCredentials {
 }
 
 export const ClientCredentials = {
+  encode(message: ClientCredentials, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.secret !== "") {
+      writer.uint32(18).string(message.secret);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ClientCredentials {
     const reader = openMessage(input);
@@ -667,6 +956,42 @@ function createBaseExchangeRequest(): ExchangeRequest {
 }
 
 export const ExchangeRequest = {
+  encode(message: ExchangeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    switch (message.credential?.$case) {
+      case "code":
+        writer.uint32(18).string(message.credential.value);
+        break;
+      case "refreshToken":
+        writer.uint32(26).string(message.credential.value);
+        break;
+      case "deviceCode":
+        writer.uint32(34).string(message.credential.value);
+        break;
+    }
+    if (message.redirectUri !== "") {
+      writer.uint32(42).string(message.redirectUri);
+    }
+    if (message.verifier !== "") {
+      writer.uint32(50).string(message.verifier);
+    }
+    if (message.resource !== "") {
+      writer.uint32(58).string(message.resource);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(66).string(v!);
+    }
+    if (message.address !== "") {
+      writer.uint32(74).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(82).string(message.requestId);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExchangeRequest {
     const reader = openMessage(input);
@@ -766,6 +1091,19 @@ export const ExchangeRequest = {
   },
 };
 
+function createBaseExchangeResponse(): ExchangeResponse {
+  return {
+    error: "",
+    description: "",
+    accessToken: "",
+    accessExpires: undefined,
+    refreshToken: "",
+    scopes: [],
+    expiresIn: 0,
+    _unknownFields: undefined,
+  };
+}
+
 export const ExchangeResponse = {
   encode(message: ExchangeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.error !== "") {
@@ -792,6 +1130,79 @@ export const ExchangeResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExchangeResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExchangeResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.description = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.accessToken = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.accessExpires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.refreshToken = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.expiresIn = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseRevokeTokenRequest(): RevokeTokenRequest {
@@ -799,6 +1210,22 @@ function createBaseRevokeTokenRequest(): RevokeTokenRequest {
 }
 
 export const RevokeTokenRequest = {
+  encode(message: RevokeTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    if (message.token !== "") {
+      writer.uint32(18).string(message.token);
+    }
+    if (message.address !== "") {
+      writer.uint32(26).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(34).string(message.requestId);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RevokeTokenRequest {
     const reader = openMessage(input);
@@ -850,6 +1277,10 @@ export const RevokeTokenRequest = {
   },
 };
 
+function createBaseRevokeTokenResponse(): RevokeTokenResponse {
+  return { error: "", _unknownFields: undefined };
+}
+
 export const RevokeTokenResponse = {
   encode(message: RevokeTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.error !== "") {
@@ -858,6 +1289,31 @@ export const RevokeTokenResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeTokenResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRevokeTokenResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseIntrospectRequest(): IntrospectRequest {
@@ -865,6 +1321,16 @@ function createBaseIntrospectRequest(): IntrospectRequest {
 }
 
 export const IntrospectRequest = {
+  encode(message: IntrospectRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== "") {
+      writer.uint32(10).string(message.token);
+    }
+    if (message.enrolment !== "") {
+      writer.uint32(18).string(message.enrolment);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): IntrospectRequest {
     const reader = openMessage(input);
@@ -900,6 +1366,21 @@ export const IntrospectRequest = {
   },
 };
 
+function createBaseIntrospectResponse(): IntrospectResponse {
+  return {
+    refused: false,
+    active: false,
+    namespace: "",
+    account: "",
+    clientId: "",
+    scopes: [],
+    expires: undefined,
+    mcpOnly: false,
+    issued: undefined,
+    _unknownFields: undefined,
+  };
+}
+
 export const IntrospectResponse = {
   encode(message: IntrospectResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.refused !== false) {
@@ -932,6 +1413,95 @@ export const IntrospectResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IntrospectResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIntrospectResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.refused = reader.bool();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.active = reader.bool();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.clientId = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 64) {
+            break;
+          }
+
+          message.mcpOnly = reader.bool();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.issued = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseStartDeviceRequest(): StartDeviceRequest {
@@ -939,6 +1509,25 @@ function createBaseStartDeviceRequest(): StartDeviceRequest {
 }
 
 export const StartDeviceRequest = {
+  encode(message: StartDeviceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    if (message.clientName !== "") {
+      writer.uint32(18).string(message.clientName);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(26).string(v!);
+    }
+    if (message.resource !== "") {
+      writer.uint32(34).string(message.resource);
+    }
+    if (message.address !== "") {
+      writer.uint32(42).string(message.address);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): StartDeviceRequest {
     const reader = openMessage(input);
@@ -998,6 +1587,10 @@ export const StartDeviceRequest = {
   },
 };
 
+function createBaseStartDeviceResponse(): StartDeviceResponse {
+  return { error: "", description: "", deviceCode: "", userCode: "", expiresIn: 0, interval: 0, _unknownFields: undefined };
+}
+
 export const StartDeviceResponse = {
   encode(message: StartDeviceResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.error !== "") {
@@ -1021,6 +1614,71 @@ export const StartDeviceResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartDeviceResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseStartDeviceResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.description = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.deviceCode = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.userCode = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.expiresIn = reader.int32();
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.interval = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 export const OAuthService = {
   /** Finds a registered client. */
@@ -1028,63 +1686,79 @@ export const OAuthService = {
     path: "/portico.auth.v1.OAuth/GetClient" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: GetClientRequest): Buffer => GetClientRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): GetClientRequest => GetClientRequest.decode(value),
     responseSerialize: (value: GetClientResponse): Buffer => GetClientResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): GetClientResponse => GetClientResponse.decode(value),
   },
   /** Checks a password, and returns a sealed request for which the account can then consent, within ten minutes. */
   signIn: {
     path: "/portico.auth.v1.OAuth/SignIn" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: SignInRequest): Buffer => SignInRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SignInRequest => SignInRequest.decode(value),
     responseSerialize: (value: SignInResponse): Buffer => SignInResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): SignInResponse => SignInResponse.decode(value),
   },
   /** Opens a sealed request again, to show it. */
   openRequest: {
     path: "/portico.auth.v1.OAuth/OpenRequest" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: OpenRequestRequest): Buffer => OpenRequestRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): OpenRequestRequest => OpenRequestRequest.decode(value),
     responseSerialize: (value: SignInResponse): Buffer => SignInResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): SignInResponse => SignInResponse.decode(value),
   },
   /** Records the decision about a sealed request. */
   decide: {
     path: "/portico.auth.v1.OAuth/Decide" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DecideRequest): Buffer => DecideRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DecideRequest => DecideRequest.decode(value),
     responseSerialize: (value: DecideResponse): Buffer => DecideResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DecideResponse => DecideResponse.decode(value),
   },
   /** Exchanges an authorization code, a refresh token or a device code for tokens. */
   exchange: {
     path: "/portico.auth.v1.OAuth/Exchange" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ExchangeRequest): Buffer => ExchangeRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ExchangeRequest => ExchangeRequest.decode(value),
     responseSerialize: (value: ExchangeResponse): Buffer => ExchangeResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ExchangeResponse => ExchangeResponse.decode(value),
   },
   /** Revokes a token (RFC 7009). Of a refresh token, the whole grant ends. */
   revokeToken: {
     path: "/portico.auth.v1.OAuth/RevokeToken" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: RevokeTokenRequest): Buffer => RevokeTokenRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RevokeTokenRequest => RevokeTokenRequest.decode(value),
     responseSerialize: (value: RevokeTokenResponse): Buffer => RevokeTokenResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): RevokeTokenResponse => RevokeTokenResponse.decode(value),
   },
   /** Says what a token is (RFC 7662). */
   introspect: {
     path: "/portico.auth.v1.OAuth/Introspect" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: IntrospectRequest): Buffer => IntrospectRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): IntrospectRequest => IntrospectRequest.decode(value),
     responseSerialize: (value: IntrospectResponse): Buffer => IntrospectResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): IntrospectResponse => IntrospectResponse.decode(value),
   },
   /** Begins an authorization of a device (RFC 8628 §3.1). */
   startDevice: {
     path: "/portico.auth.v1.OAuth/StartDevice" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: StartDeviceRequest): Buffer => StartDeviceRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): StartDeviceRequest => StartDeviceRequest.decode(value),
     responseSerialize: (value: StartDeviceResponse): Buffer => StartDeviceResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): StartDeviceResponse => StartDeviceResponse.decode(value),
   },
 } as const;
