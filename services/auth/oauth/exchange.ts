@@ -67,7 +67,7 @@ export async function exchange(changes: Changes, request: ExchangeRequest): Prom
 
 function issued({ resources }: Grant, pair: TokenPair, now: number): ExchangeResponse {
   const { accessToken, refreshToken, access } = pair;
-  const expiresIn = Math.max(0, Math.floor((timestampMs(access.expires) - now) / 1000));
+  const expiresIn = Math.max(0, Math.round((timestampMs(access.expires) - now) / 1000));
   return {
     ...OK,
     accessToken,
