@@ -1,6 +1,6 @@
 /**
- * Logs in by the gateway's own authorization server: in a browser on this computer (RFC 8252), or by
- * a code that a person types into a browser elsewhere (RFC 8628).
+ * Logs in by the gateway's own authorization server: in a browser on this computer (RFC 8252), or
+ * by a code that a person types into a browser elsewhere (RFC 8628).
  */
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
@@ -60,7 +60,9 @@ export async function loginInBrowser(base: URL, io: Io): Promise<GrantedTokens> 
 export async function loginByCode(base: URL, io: Io): Promise<GrantedTokens> {
   const name = `portico on ${(await import("node:os")).hostname()}`;
   const begun = JSON.parse(
-    jsonOf(await postForm(base, "/oauth/device_authorization", { client_id: CLIENT, client_name: name, scope: SCOPE }, io)),
+    jsonOf(
+      await postForm(base, "/oauth/device_authorization", { client_id: CLIENT, client_name: name, scope: SCOPE }, io),
+    ),
   ) as { device_code: string; user_code: string; verification_uri: string; interval: number };
   io.stderr.write(`Open ${begun.verification_uri} and type the code ${begun.user_code}\n`);
   let interval = begun.interval;
@@ -111,8 +113,9 @@ function codeFrom(server: Server, { state, issuer, io }: { state: string; issuer
     server.on("close", () => clearTimeout(timer));
     server.on("request", (request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
-      // Another page may send the browser here too: only the answer to this request counts.
-      const isOurs = pathname === "/callback" && searchParams.get("state") === state && searchParams.get("iss") === issuer;
+      // Another page may send the browser here too: only the response to this request counts.
+      const isOurs =
+        pathname === "/callback" && searchParams.get("state") === state && searchParams.get("iss") === issuer;
       response.writeHead(isOurs ? 200 : 404, { "content-type": "text/plain; charset=utf-8", connection: "close" });
       response.end(isOurs ? "You can close this page and go back to the terminal.\n" : "Not found\n");
       if (!isOurs) return;
@@ -124,7 +127,10 @@ function codeFrom(server: Server, { state, issuer, io }: { state: string; issuer
 }
 
 function refused(why: string): CommandError {
-  return new CommandError(`Not logged in: ${why === "access_denied" ? "it was refused in the browser" : why}`, EXIT.login);
+  return new CommandError(
+    `Not logged in: ${why === "access_denied" ? "it was refused in the browser" : why}`,
+    EXIT.login,
+  );
 }
 
 /** Opens the system's browser, if there is one. Nothing depends on it: the address was printed. */

@@ -25,7 +25,12 @@ interface CreateOptions {
 }
 
 export const client: Noun = {
-  list: listCommand({ plural: "clients", summary: "list programs that may ask people for access", ...clients, columns: COLUMNS }),
+  list: listCommand({
+    plural: "clients",
+    summary: "list programs that may ask people for access",
+    ...clients,
+    columns: COLUMNS,
+  }),
 
   create: gatewayCommand({
     usage: "client <name>",

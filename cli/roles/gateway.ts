@@ -15,6 +15,7 @@ import { Usage } from "../../gateway/built-in/usage.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { ProtectedResource } from "../../gateway/http/protected-resource.js";
+import { fetchDocument } from "../../gateway/node/fetch-document.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -54,7 +55,17 @@ export const startGateway = processOf(async (opening) => {
   const usage = closeWithProcess(new Usage(registry));
   const refusals = closeWithProcess(new RefusalReporter({ ...registry, authorities: () => authorities.all }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, authorities, usage, refusals, callQueue, enrolment, authority: new OAuthAuthority(registry) };
+  const parts = {
+    catalog,
+    guard,
+    health,
+    authorities,
+    usage,
+    refusals,
+    callQueue,
+    enrolment,
+    authority: new OAuthAuthority(registry),
+  };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
@@ -121,7 +132,7 @@ export async function openHttpPort(
 
 /** The gateway as authorization server. */
 function oauthOf({ catalog: { routes }, guard, authority }: HttpPortParts, config: Config): OAuthRoutes {
-  const documents = new Documents({ hosts: config.oauthDocuments });
+  const documents = new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument });
   return new OAuthRoutes({ authority, resource: new ProtectedResource(config), documents, routes, guard });
 }
 

@@ -3,7 +3,6 @@
  * here what to send: from a challenge that names the metadata of the resource, and from that
  * metadata, which names the authorization server: the gateway itself (gateway/built-in/oauth).
  */
-import type { Config } from "../../src/config/config.js";
 import { valuesOf } from "./headers.js";
 import type { BareResponse, GatewayRequestHead } from "./message.js";
 
@@ -21,12 +20,18 @@ export interface RefusedToken {
   readonly description: string;
 }
 
+/** The settings that say at which address clients reach the gateway. */
+interface AddressSettings {
+  readonly publicUrl?: string | undefined;
+  readonly httpTlsCert?: string | undefined;
+}
+
 /** The gateway at the configured address, or the address that the client used. */
 export class ProtectedResource {
   readonly #publicUrl: string | undefined;
   readonly #isSecure: boolean;
 
-  constructor({ publicUrl, httpTlsCert }: Partial<Pick<Config, "publicUrl" | "httpTlsCert">>) {
+  constructor({ publicUrl, httpTlsCert }: AddressSettings) {
     this.#publicUrl = publicUrl;
     this.#isSecure = httpTlsCert !== undefined;
   }

@@ -5,21 +5,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
-
-export interface DocumentRequest {
-  readonly url: URL;
-  /** The IP address to connect to. */
-  readonly address: string;
-  readonly maxBytes: number;
-  readonly timeoutMs: number;
-}
-
-export interface FetchedDocument {
-  readonly status: number;
-  readonly contentType: string;
-  readonly cacheControl: string;
-  readonly body: Buffer;
-}
+import type { DocumentRequest, FetchedDocument } from "../http/fetched-document.js";
 
 /** @throws {Error} (rejects) when it cannot be fetched in time, or is too large */
 export function fetchDocument({ url, address, maxBytes, timeoutMs }: DocumentRequest): Promise<FetchedDocument> {
@@ -35,7 +21,9 @@ export function fetchDocument({ url, address, maxBytes, timeoutMs }: DocumentReq
         headers: { Accept: "application/json" },
         // TLS verifies the name of the URL all the same.
         lookup: (_, { all }, callback) =>
-          all ? callback(null, [{ address, family }]) : (callback as (...args: unknown[]) => void)(null, address, family),
+          all
+            ? callback(null, [{ address, family }])
+            : (callback as (...args: unknown[]) => void)(null, address, family),
       },
       (response) => {
         const chunks: Buffer[] = [];

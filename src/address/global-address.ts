@@ -62,7 +62,11 @@ function groupsOf(address: string): number[] {
     [(Number(a) << 8) | Number(b), (Number(c) << 8) | Number(d)].map((group) => group.toString(16)).join(":"),
   );
   const [left = "", right] = text.split("::");
-  const parse = (part: string): number[] => part.split(":").filter(Boolean).map((group) => Number.parseInt(group, 16));
+  const parse = (part: string): number[] =>
+    part
+      .split(":")
+      .filter(Boolean)
+      .map((group) => Number.parseInt(group, 16));
   const [head, tail] = [parse(left), parse(right ?? "")];
   return [...head, ...Array<number>(Math.max(0, 8 - head.length - tail.length)).fill(0), ...tail];
 }

@@ -289,10 +289,7 @@ export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]:
 /** The flags of the command line as text, by setting. */
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 
-/**
- * Reads every setting.
- * @throws {ConfigError}
- */
+/** Reads every setting. @throws {ConfigError} */
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const named = read("config", flags, env, {}) as string | undefined;
   const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usualFolder(env), "portico.json");

@@ -35,7 +35,9 @@ t.test("portico login --web logs in by the browser, renews, and logs out", async
 t.test("clients and grants are created, listed and deleted", async (t) => {
   const door = await openDoor(t);
   const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.admin };
-  const created = await portico(["auth", "create", "client", "app", "--redirect-uri=https://app.example/back"], { env });
+  const created = await portico(["auth", "create", "client", "app", "--redirect-uri=https://app.example/back"], {
+    env,
+  });
   t.match(created, { exit: 0, stdout: /Client created. Its client_id is app/ });
   const secret = await portico(["auth", "create", "client", "web", "--secret"], { env });
   t.match(secret, { exit: 0, stdout: /^ptc_\w{49}\n$/, stderr: /client_id is web/ });

@@ -20,6 +20,7 @@ import {
   type RequestHandler,
 } from "../../gateway/http/message.js";
 import { ProtectedResource } from "../../gateway/http/protected-resource.js";
+import { fetchDocument } from "../../gateway/node/fetch-document.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -227,7 +228,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const oauth = new OAuthRoutes({
     authority: new OAuthAuthority({ channel: own, admission: SYSTEM }),
     resource: new ProtectedResource(config),
-    documents: new Documents({ hosts: config.oauthDocuments }),
+    documents: new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument }),
     routes: catalog.routes,
     guard,
   });

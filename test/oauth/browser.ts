@@ -52,7 +52,12 @@ export interface Shown {
 }
 
 const unescaped = (text: string): string =>
-  text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+  text
+    .replaceAll("&quot;", '"')
+    .replaceAll("&#39;", "'")
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
 
 async function shown(response: Response): Promise<Shown> {
   const text = await response.text();
@@ -86,7 +91,9 @@ export async function submit(
     value === undefined ? [] : [value].flat().map((one) => [name, one] as [string, string]),
   );
   const body = new URLSearchParams([...kept, ...own] as [string, string][]);
-  return shown(await fetch(new URL(page.action ?? "", door.url), { method: "POST", redirect: "manual", body, headers }));
+  return shown(
+    await fetch(new URL(page.action ?? "", door.url), { method: "POST", redirect: "manual", body, headers }),
+  );
 }
 
 export const PERSON = { account: "admin", password: ADMIN_PASSWORD };
@@ -102,4 +109,3 @@ export async function consent(
   if (done.location === undefined) throw new Error(`no redirect, but ${done.status}: ${done.text}`);
   return new URL(done.location);
 }
-

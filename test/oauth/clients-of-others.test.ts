@@ -20,7 +20,10 @@ t.test("openid-client signs in, renews, and revokes, and notices a mixed-up issu
     ...{ code_challenge: await openid.calculatePKCECodeChallenge(verifier), code_challenge_method: "S256" },
   });
   const back = await consent(door, url.href);
-  const tokens = await openid.authorizationCodeGrant(config, back, { pkceCodeVerifier: verifier, expectedState: state });
+  const tokens = await openid.authorizationCodeGrant(config, back, {
+    pkceCodeVerifier: verifier,
+    expectedState: state,
+  });
   t.equal(await door.statusOf(tokens.access_token), 200);
   const renewed = await openid.refreshTokenGrant(config, tokens.refresh_token!);
   t.equal(await door.statusOf(renewed.access_token), 200);
@@ -37,7 +40,11 @@ t.test("the official MCP client signs in by itself", async (t) => {
   await door.auth("Rules/Delete", { id: "default" });
   const rule = { id: "known", scope: "*", access: "GRANTED", resource: "service:helloworld:*", priority: 0 };
   await door.auth("Rules/Create", { rule });
-  await door.auth("Clients/Create", { name: "agent", redirectUris: ["http://127.0.0.1/callback"], confidential: false });
+  await door.auth("Clients/Create", {
+    name: "agent",
+    redirectUris: ["http://127.0.0.1/callback"],
+    confidential: false,
+  });
   let asked: URL | undefined;
   let verifier = "";
   let tokens: { access_token: string; token_type: string } | undefined;
@@ -46,9 +53,15 @@ t.test("the official MCP client signs in by itself", async (t) => {
     clientMetadata: { redirect_uris: [REDIRECT], client_name: "agent" },
     clientInformation: () => ({ client_id: "agent" }),
     tokens: () => tokens,
-    saveTokens: (saved: typeof tokens) => void (tokens = saved),
-    redirectToAuthorization: (url: URL) => void (asked = url),
-    saveCodeVerifier: (text: string) => void (verifier = text),
+    saveTokens: (saved: typeof tokens) => {
+      tokens = saved;
+    },
+    redirectToAuthorization: (url: URL) => {
+      asked = url;
+    },
+    saveCodeVerifier: (text: string) => {
+      verifier = text;
+    },
     codeVerifier: () => verifier,
   };
   const connect = async (transport: StreamableHTTPClientTransport) => {

@@ -41,7 +41,15 @@ async function grant(door: Door, { as, client, auth }: Client, extra: Record<str
   }).toString();
   const back = await consent(door, url.href, filled);
   const parameters = oauth.validateAuthResponse(as, client, back, state);
-  const response = await oauth.authorizationCodeGrantRequest(as, client, auth, parameters, REDIRECT, verifier, insecure);
+  const response = await oauth.authorizationCodeGrantRequest(
+    as,
+    client,
+    auth,
+    parameters,
+    REDIRECT,
+    verifier,
+    insecure,
+  );
   return oauth.processAuthorizationCodeResponse(as, client, response);
 }
 
@@ -72,9 +80,14 @@ for (const how of ["none", "basic", "post"] as const) {
 t.test("a grant can be limited, listed and ended", async (t) => {
   const door = await openDoor(t);
   const client = await register(door);
-  const { access_token: token } = await grant(door, client, { scope: "service:helloworld:* service:probe:*" }, {
-    scope: "service:helloworld:*",
-  });
+  const { access_token: token } = await grant(
+    door,
+    client,
+    { scope: "service:helloworld:* service:probe:*" },
+    {
+      scope: "service:helloworld:*",
+    },
+  );
   t.equal(await door.statusOf(token), 200);
   t.equal(await door.statusOf(token, "/v1/probe/call"), 403, "what was not ticked is refused");
   t.equal(await door.statusOf(token, "/v1/auth/Rules/List"), 403, "and so is administration");
@@ -88,7 +101,10 @@ t.test("a grant can be limited, listed and ended", async (t) => {
 for (const [what, end] of [
   ["the client is deleted", (door: Door) => door.auth("Clients/Delete", { id: "app-none" })],
   ["the account is deleted", (door: Door) => door.auth("Accounts/Delete", { name: "ann" })],
-  ["the password is set", (door: Door) => door.auth("Accounts/SetPassword", { name: "ann", newPassword: "another password" })],
+  [
+    "the password is set",
+    (door: Door) => door.auth("Accounts/SetPassword", { name: "ann", newPassword: "another password" }),
+  ],
 ] as const) {
   t.test(`every token ends when ${what}`, async (t) => {
     const door = await openDoor(t);
@@ -114,7 +130,12 @@ t.test("a token for /mcp counts there only", async (t: Test) => {
   const call = await fetch(`${door.url}/mcp`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "application/json", authorization: `Bearer ${token}` },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "helloworld.Call", arguments: { name: "Ada" } } }),
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "helloworld.Call", arguments: { name: "Ada" } },
+    }),
   });
   t.match(await call.json(), { result: { structuredContent: { message: "Hello Ada" } } });
 });

@@ -4,13 +4,15 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
 import { Documents, type DocumentsOptions } from "../../gateway/built-in/oauth/documents.js";
-import type { FetchedDocument } from "../../gateway/node/fetch-document.js";
+import type { FetchedDocument } from "../../gateway/http/fetched-document.js";
 import { consent, openDoor, PERSON, submit, visit } from "./browser.js";
 
 const URL_OF_CLIENT = "https://app.example/client.json";
 const GOOD = { client_id: URL_OF_CLIENT, client_name: "App", redirect_uris: ["https://app.example/callback"] };
 
-function documents(options: Partial<DocumentsOptions> & { answer?: Partial<FetchedDocument> & { json?: unknown } } = {}) {
+function documents(
+  options: Partial<DocumentsOptions> & { answer?: Partial<FetchedDocument> & { json?: unknown } } = {},
+) {
   const { answer = {}, ...rest } = options;
   const { json = GOOD, ...own } = answer;
   const fetched: string[] = [];
@@ -69,7 +71,8 @@ t.test("other documents are refused", async (t) => {
     ["a secret", { json: { ...GOOD, client_secret: "x" } }, /public/],
     ["a method with a secret", { json: { ...GOOD, token_endpoint_auth_method: "client_secret_post" } }, /public/],
   ];
-  for (const [what, answer, words] of cases) await t.rejects(documents({ answer }).opened.get(URL_OF_CLIENT), words, what);
+  for (const [what, answer, words] of cases)
+    await t.rejects(documents({ answer }).opened.get(URL_OF_CLIENT), words, what);
 });
 
 t.test("other URLs are refused before anything is fetched", async (t) => {
@@ -123,7 +126,9 @@ t.test("a document is fetched only after the person has signed in", async (t) =>
     asked++;
     const url = `http://${request.headers.host}/client`;
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ client_id: url, client_name: "Claude", redirect_uris: ["https://claude.example/back"] }));
+    response.end(
+      JSON.stringify({ client_id: url, client_name: "Claude", redirect_uris: ["https://claude.example/back"] }),
+    );
   }).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");

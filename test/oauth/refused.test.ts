@@ -1,5 +1,5 @@
-// What is refused: the lists of RFC 9700, RFC 7636 and RFC 9207 as data. Each case changes one thing
-// of a request that would succeed.
+// What is refused: the lists of RFC 9700, RFC 7636 and RFC 9207 as data. Each case changes one
+// thing of a request that would succeed.
 import { createHash } from "node:crypto";
 import t from "tap";
 import { consent, type Door, openDoor, PERSON, submit, visit } from "./browser.js";
@@ -175,7 +175,10 @@ t.test("a code is exchanged by its client, once, as it was asked for", async (t)
 t.test("a refresh token is used once, by its client", async (t) => {
   const { door } = await openWithClient(t);
   const base = { grant_type: "authorization_code", client_id: "app", redirect_uri: REDIRECT, code_verifier: VERIFIER };
-  const first = await post(door, "/oauth/token", { ...base, code: await codeFor(door, { scope: "service:helloworld:*" }) });
+  const first = await post(door, "/oauth/token", {
+    ...base,
+    code: await codeFor(door, { scope: "service:helloworld:*" }),
+  });
   const refresh = (changes: Changes) =>
     post(door, "/oauth/token", {
       ...{ grant_type: "refresh_token", client_id: "app", refresh_token: first.body.refresh_token },
@@ -194,7 +197,13 @@ t.test("a refresh token is used once, by its client", async (t) => {
 
 t.test("only forms are read, and only by POST", async (t) => {
   const { door } = await openWithClient(t);
-  for (const path of ["/oauth/token", "/oauth/revoke", "/oauth/introspect", "/oauth/device_authorization", "/oauth/consent"]) {
+  for (const path of [
+    "/oauth/token",
+    "/oauth/revoke",
+    "/oauth/introspect",
+    "/oauth/device_authorization",
+    "/oauth/consent",
+  ]) {
     t.equal((await fetch(`${door.url}${path}`)).status, 405, path);
     const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
     t.equal((await fetch(`${door.url}${path}`, json)).status, 415, path);
@@ -207,7 +216,11 @@ t.test("pages of any origin read metadata and exchange codes, and nothing else",
   const { door } = await openWithClient(t);
   const headers = { origin: "https://app.example", "sec-fetch-site": "cross-site" };
   const wellKnown = "/.well-known/oauth-authorization-server";
-  for (const path of [wellKnown, "/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]) {
+  for (const path of [
+    wellKnown,
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/mcp",
+  ]) {
     const response = await fetch(`${door.url}${path}`, { headers });
     t.match([response.status, response.headers.get("access-control-allow-origin")], [200, "*"], path);
     t.equal(response.headers.get("access-control-allow-credentials"), null);

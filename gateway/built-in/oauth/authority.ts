@@ -3,7 +3,7 @@ import type { Channel } from "../../../src/rpc/channel.js";
 import { type CallOptions, unary } from "../../../src/rpc/client.js";
 import type { MethodDefinition } from "../../../src/rpc/definition.js";
 
-export interface AuthorityOptions {
+export interface OAuthAuthorityOptions {
   readonly channel: Channel;
   readonly metadata?: CallOptions["metadata"];
   readonly admission?: CallOptions["admission"];
@@ -14,9 +14,9 @@ const TIMEOUT_MS = 20_000;
 
 /** Calls the authority with the gateway's credentials. */
 export class OAuthAuthority {
-  readonly #options: AuthorityOptions;
+  readonly #options: OAuthAuthorityOptions;
 
-  constructor(options: AuthorityOptions) {
+  constructor(options: OAuthAuthorityOptions) {
     this.#options = options;
   }
 

@@ -1,6 +1,6 @@
 /**
- * `/oauth/authorize` (RFC 6749 §4.1), `/oauth/consent` and `/device` (RFC 8628 §3.3): pages on which
- * a person signs in and consents.
+ * `/oauth/authorize` (RFC 6749 §4.1), `/oauth/consent` and `/device` (RFC 8628 §3.3): the pages on
+ * which a person signs in and consents.
  *
  * Nothing is redirected before the redirect URI is known to be the client's (RFC 9700 §4.11). The
  * metadata document of a client is fetched only after the person has signed in. The request goes
@@ -97,7 +97,11 @@ export class AuthorizationPages {
       const refused = await this.#checkDocument(asked);
       if (refused !== undefined) return refused;
     }
-    const decision = { sealed, clientName: isDocument ? await this.#nameOf(asked.clientId) : "", ...originAndId(request) };
+    const decision = {
+      sealed,
+      clientName: isDocument ? await this.#nameOf(asked.clientId) : "",
+      ...originAndId(request),
+    };
     if (form.get("decision") !== "allow") {
       await this.#options.authority.call(OAuthService.decide, { ...decision, denied: true, resources: [], days: 0 });
       if (signedIn.isDevice) return donePage("Refused", "The device gets nothing. You can close this page.");
@@ -109,7 +113,12 @@ export class AuthorizationPages {
     const resources = ticked.includes(EVERYTHING) ? [] : ticked;
     const days = Number(form.get("days"));
     if (!LIFETIMES.includes(days)) return this.#consent(signedIn, "Choose until when it may call.");
-    const { error, code } = await this.#options.authority.call(OAuthService.decide, { ...decision, denied: false, resources, days });
+    const { error, code } = await this.#options.authority.call(OAuthService.decide, {
+      ...decision,
+      denied: false,
+      resources,
+      days,
+    });
     if (error !== "") return errorPage(400, error);
     if (signedIn.isDevice) return donePage("Allowed", "The device goes on by itself. You can close this page.");
     return redirect(redirectTo(asked, this.#originOf(request), { code }));
@@ -132,7 +141,7 @@ export class AuthorizationPages {
     return devicePage(userCode, { account, namespace: namespace || DEFAULT_NAMESPACE, ...failure(signedIn) });
   }
 
-  /** What can be checked of a client before the person signs in; else the page that says why not. */
+  /** What can be checked before the person signs in; else the page that says why not. */
   async #check(request: GatewayRequestHead): Promise<Checked | BareResponse> {
     const query = new Parameters(queryOf(request.target));
     const [clientId, redirectUri] = [query.get("client_id"), query.get("redirect_uri")];
@@ -197,7 +206,11 @@ export class AuthorizationPages {
     });
   }
 
-  #refuse(request: GatewayRequestHead, { query, redirectUri }: Checked, problem: { error: string; description: string }) {
+  #refuse(
+    request: GatewayRequestHead,
+    { query, redirectUri }: Checked,
+    problem: { error: string; description: string },
+  ) {
     const { error, description } = problem;
     const asked = { redirectUri, state: query.get("state") };
     return redirect(redirectTo(asked, this.#originOf(request), { error, error_description: description }));

@@ -6,9 +6,8 @@
 import { lookup } from "node:dns/promises";
 import { isGlobalAddress } from "../../../src/address/global-address.js";
 import { redirectUriProblem } from "../../../src/address/redirect-uri.js";
-import type { Config } from "../../../src/config/config.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
-import { type DocumentRequest, type FetchedDocument, fetchDocument } from "../../node/fetch-document.js";
+import type { FetchDocument, FetchedDocument } from "../../http/fetched-document.js";
 
 const MAX_BYTES = 5 * 1024;
 const TIMEOUT_MS = 3_000;
@@ -38,10 +37,10 @@ interface Kept {
 
 export interface DocumentsOptions {
   /** Whose documents are fetched. A host and port that is listed may be loopback and plain http. */
-  readonly hosts: Config["oauthDocuments"];
+  readonly hosts: "off" | "any" | readonly string[];
   /** Default: the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
-  readonly fetch?: (request: DocumentRequest) => Promise<FetchedDocument>;
+  readonly fetch: FetchDocument;
   /** In milliseconds; default `performance.now`. */
   readonly now?: () => number;
 }
@@ -49,12 +48,12 @@ export interface DocumentsOptions {
 export class Documents {
   readonly #options: Required<DocumentsOptions>;
   readonly #kept = new BoundedMap<string, Kept>(MAX_KEPT);
-  /** The fetch of each host that is under way, and of which URL. */
+  /** The running fetch of each host. */
   readonly #fetching = new Map<string, Promise<unknown>>();
   /** When the last fetches began. */
   #begun: number[] = [];
 
-  constructor({ hosts, resolve = resolveAll, fetch = fetchDocument, now = () => performance.now() }: DocumentsOptions) {
+  constructor({ hosts, resolve = resolveAll, fetch, now = () => performance.now() }: DocumentsOptions) {
     this.#options = { hosts, resolve, fetch, now };
   }
 
@@ -63,7 +62,7 @@ export class Documents {
     return this.#options.hosts !== "off";
   }
 
-  /** Why the URL cannot be that of a document, in words; undefined if it can. Nothing is fetched. */
+  /** Why no document can have this URL, in words; undefined if one can. Nothing is fetched. */
   problem(text: string): string | undefined {
     if (!this.enabled) return "This gateway takes registered clients only (PORTICO_OAUTH_DOCUMENTS is off).";
     if (text.length > MAX_URL || !URL.canParse(text) || new URL(text).href !== text) {

@@ -1,4 +1,4 @@
-/** Forms and queries of OAuth requests: bounded, and each parameter at most once (RFC 6749 §3.1). */
+/** Forms and queries of OAuth requests, bounded; a parameter is there once (RFC 6749 §3.1). */
 import { HttpError } from "../../http/errors.js";
 import type { GatewayRequest } from "../../http/message.js";
 import { parseQuery } from "../../http/target.js";

@@ -28,7 +28,7 @@ const MAX_BOXES = 100;
 
 /**
  * The boxes for a request: one for each scope that it names. Where it names none: one for each
- * service of which the account may call something, without Portico's own.
+ * service that has something the account may call, without Portico's own.
  */
 export function offersFor(
   { namespace, account, scopes, request }: SignInResponse,
@@ -44,11 +44,18 @@ export function offersFor(
     }
   }
   const asked = request?.scopes ?? [];
-  const patterns = (asked.length > 0 ? asked : ofServices(callable)).map((scope) => ({ scope, pattern: parsePattern(scope) }));
+  const patterns = (asked.length > 0 ? asked : ofServices(callable)).map((scope) => ({
+    scope,
+    pattern: parsePattern(scope),
+  }));
   const countOf = (pattern: Resource) => callable.filter((endpoint) => matches(pattern, endpoint)).length;
   const offers = patterns.map(({ scope, pattern }) => {
     const count = countOf(pattern);
-    return { scope, words: inWords(pattern, isAdmin(caller)), count: count === 1 ? "1 endpoint" : `${count} endpoints` };
+    return {
+      scope,
+      words: inWords(pattern, isAdmin(caller)),
+      count: count === 1 ? "1 endpoint" : `${count} endpoints`,
+    };
   });
   const isOffered = (endpoint: Resource) => patterns.some(({ pattern }) => matches(pattern, endpoint));
   return { offers, total: callable.length, offered: callable.filter(isOffered).length };

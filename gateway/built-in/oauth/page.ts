@@ -10,10 +10,19 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const ESCAPES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 /** HTML in which every text is escaped. */
-export function html(parts: TemplateStringsArray, ...values: readonly (string | number | Html | readonly Html[])[]): Html {
+export function html(
+  parts: TemplateStringsArray,
+  ...values: readonly (string | number | Html | readonly Html[])[]
+): Html {
   const written = values.map((value) => {
     if (value instanceof Html) return value.text;
     if (typeof value === "object") return value.map(({ text }) => text).join("");

@@ -50,7 +50,8 @@ const OPEN = html` open`;
 const CHECKED = html` checked`;
 
 function asked({ kind, name, host }: Asker): string {
-  if (kind === "loopback") return name === "" ? "a program on your computer" : `a program on your computer that calls itself ${name}`;
+  if (kind === "loopback")
+    return name === "" ? "a program on your computer" : `a program on your computer that calls itself ${name}`;
   if (kind === "device") return `a device that calls itself ${name}`;
   return kind === "registered" ? name : host;
 }
@@ -123,7 +124,12 @@ export function donePage(title: string, words: string): BareResponse {
 /** Who asks, by what the authority and a metadata document say. */
 export function askerOf(
   clientId: string,
-  { redirectUri, name, isDevice, isDocument }: { redirectUri: string; name: string; isDevice: boolean; isDocument: boolean },
+  {
+    redirectUri,
+    name,
+    isDevice,
+    isDocument,
+  }: { redirectUri: string; name: string; isDevice: boolean; isDocument: boolean },
 ): Asker {
   if (isDevice) return { kind: "device", name, host: "" };
   if (isLoopbackRedirect(redirectUri)) return { kind: "loopback", name, host: "" };

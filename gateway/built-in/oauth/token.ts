@@ -1,6 +1,6 @@
 /**
- * `POST /oauth/token` (RFC 6749 §3.2), `/oauth/revoke` (RFC 7009), `/oauth/introspect` (RFC 7662) and
- * `/oauth/device_authorization` (RFC 8628 §3.1): forms in, JSON out.
+ * `POST /oauth/token` (RFC 6749 §3.2), `/oauth/revoke` (RFC 7009), `/oauth/introspect` (RFC 7662)
+ * and `/oauth/device_authorization` (RFC 8628 §3.1): forms in, JSON out.
  */
 import { bearerOf } from "../../../src/call/token.js";
 import { type ClientCredentials, type ExchangeRequest, OAuthService } from "../../../src/gen/portico/auth/v1/oauth.js";
@@ -42,7 +42,10 @@ type Grant = (options: TokenOptions, request: TokenRequest) => Promise<BareRespo
 const GRANT_TYPES: ReadonlyMap<string, Grant> = new Map<string, Grant>([
   ["authorization_code", (options, asked) => exchange(options, asked, "code", "code")],
   ["refresh_token", (options, asked) => exchange(options, asked, "refresh_token", "refreshToken")],
-  ["urn:ietf:params:oauth:grant-type:device_code", (options, asked) => exchange(options, asked, "device_code", "deviceCode")],
+  [
+    "urn:ietf:params:oauth:grant-type:device_code",
+    (options, asked) => exchange(options, asked, "device_code", "deviceCode"),
+  ],
 ]);
 
 export const GRANT_TYPE_NAMES: readonly string[] = [...GRANT_TYPES.keys()];
@@ -103,7 +106,10 @@ export function introspect({ authority, resource }: TokenOptions, request: Gatew
   return answered(request, async (form) => {
     const { authorization } = request.headers;
     const enrolment = authorization === undefined ? undefined : bearerOf(authorization);
-    const response = await authority.call(OAuthService.introspect, { token: form.get("token"), enrolment: enrolment ?? "" });
+    const response = await authority.call(OAuthService.introspect, {
+      token: form.get("token"),
+      enrolment: enrolment ?? "",
+    });
     if (response.refused) {
       const words = { error: "invalid_token", error_description: "send the enrolment token of a service" };
       return { ...json(401, words), headers: resource.challengeElsewhere(request) };

@@ -111,7 +111,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origi
 }
 
 /**
- * Exchanges the refresh token of a grant to the command line, which it keeps as those of a login.
+ * Exchanges the refresh token of a grant to the command line, which keeps it like a login.
  * Other clients use the token endpoint.
  */
 async function refreshGrant(

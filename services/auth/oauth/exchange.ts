@@ -1,6 +1,6 @@
 /**
- * The token endpoint: exchanges a code, a refresh token or a device code for tokens (RFC 6749 §4.1.3
- * and §6, RFC 8628 §3.4), and revokes tokens (RFC 7009).
+ * The token endpoint: exchanges a code, a refresh token or a device code for tokens (RFC 6749
+ * §4.1.3 and §6, RFC 8628 §3.4), and revokes tokens (RFC 7009).
  *
  * What was used once is remembered: a code or a refresh token that comes again was stolen, so its
  * grant ends with every token (RFC 9700 §4.14.2).
@@ -58,10 +58,12 @@ export async function exchange(changes: Changes, request: ExchangeRequest): Prom
     return [outcome.isFirst ? { $case: "grantRedeemed", value } : { $case: "grantRefreshed", value }];
   });
   const final = outcome as Outcome;
-  const endsTokens = final.kind === "reused" || (final.kind === "tokens" && final.grant.access.length >= MAX_GRANT_ACCESS);
+  const endsTokens =
+    final.kind === "reused" || (final.kind === "tokens" && final.grant.access.length >= MAX_GRANT_ACCESS);
   if (endsTokens) await changes.settled(revision);
   if (final.kind === "refused") return refused(final.refusal);
-  if (final.kind === "reused" || pair === undefined) return refused(invalidGrant("it was used before; its grant has ended"));
+  if (final.kind === "reused" || pair === undefined)
+    return refused(invalidGrant("it was used before; its grant has ended"));
   return issued(final.grant, pair, changes.now);
 }
 
@@ -97,7 +99,8 @@ function outcomeOf(state: State, request: ExchangeRequest, now: number): Outcome
 function byCode(state: State, request: ExchangeRequest, client: ClientCredentials, now: number): Outcome {
   const found = find(state, request.credential?.value ?? "", ["code"], client);
   const { code } = found?.grant ?? {};
-  if (found === undefined || code === undefined || code.isDevice) return refusedWith(invalidGrant("the code is unknown"));
+  if (found === undefined || code === undefined || code.isDevice)
+    return refusedWith(invalidGrant("the code is unknown"));
   const { grant } = found;
   if (code.redeemed) return { kind: "reused", grant, cause: "code used twice" };
   if (timestampMs(code.expires) <= now) return refusedWith(invalidGrant("the code has expired"));

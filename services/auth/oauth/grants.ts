@@ -28,7 +28,8 @@ export function grants({ changes }: { changes: Changes }): ServicePart {
       const caller = accountOf(context);
       await changes.make(authorOf(context), ({ oauth }) => {
         const grant = oauth.grant(id);
-        const isVisible = grant?.namespace === caller.namespace && (isAdmin(caller) || grant.account === caller.account);
+        const isVisible =
+          grant?.namespace === caller.namespace && (isAdmin(caller) || grant.account === caller.account);
         if (!isVisible) throw notFound(`no grant with the ID ${id}`);
         return [{ $case: "grantEnded", value: { id, cause: "" } }];
       });

@@ -19,7 +19,7 @@ import {
 import { type BuiltInContext, type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import { LoginThrottle, type Attempts } from "../login/attempts.js";
+import { type Attempts, LoginThrottle } from "../login/attempts.js";
 import { Devices } from "./devices.js";
 import { exchange, revokeToken } from "./exchange.js";
 import { registeredClient } from "./known-client.js";
@@ -99,5 +99,15 @@ async function introspect(changes: Changes, { token, enrolment }: IntrospectRequ
   const scopes = resources.length === 0 ? ["*:*:*"] : scopesOf(resources);
   const issued = grant && toTimestamp(timestampMs(grant.lastUsed));
   const clientId = grant?.clientId ?? "";
-  return { ...INACTIVE, active: true, namespace, account, clientId, scopes, expires, mcpOnly: isMcpOnly(resources), issued };
+  return {
+    ...INACTIVE,
+    active: true,
+    namespace,
+    account,
+    clientId,
+    scopes,
+    expires,
+    mcpOnly: isMcpOnly(resources),
+    issued,
+  };
 }

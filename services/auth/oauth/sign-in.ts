@@ -2,13 +2,14 @@
  * Sign-in and consent of the authorization server. A person proves a password, by the throttle of
  * logins, for one request of a client; then consents to it or refuses it.
  */
-import { isRegistered } from "../../../src/address/redirect-uri.js";
+
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
+import { isRegistered } from "../../../src/address/redirect-uri.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { DeviceCode, Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
+import type { DeviceCode, Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
   AuthorizationRequest,
   DecideRequest,
@@ -127,7 +128,11 @@ export async function decide({ changes }: SignInOptions, request: DecideRequest)
   const sealed = open(changes.state, request.sealed, changes.now);
   if (sealed === undefined) return { error: EXPIRED, code: "" };
   const { namespace, account, device } = sealed;
-  const author = { namespace, account, origin: { address: request.address, requestId: request.requestId || undefined } };
+  const author = {
+    namespace,
+    account,
+    origin: { address: request.address, requestId: request.requestId || undefined },
+  };
   const sha256 = Buffer.from(device, "hex");
   if (request.denied) {
     const denied: LogEvent = { $case: "deviceCodeDecided", value: { sha256, denied: true } };

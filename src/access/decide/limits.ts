@@ -19,7 +19,7 @@ type Limited = Pick<Caller, "resources">;
  * The decision of the rules, or `limited` if they grant a resource that the caller's key may not
  * call.
  * @param byMcp whether the call is a tool call at `/mcp`, or was one where it entered. Then limits
- *   of the type `mcp` count for services, as those of a token that was granted for `/mcp` alone
+ *   of the type `mcp` count for services: a token that was granted for `/mcp` alone has such limits
  */
 export function withinLimits(
   decision: Decision,

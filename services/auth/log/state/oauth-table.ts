@@ -151,9 +151,7 @@ export class OAuthTable {
   }
 
   grantsTo(namespace: string, clientId: string): Grant[] {
-    return [...this.#grants.values()].filter(
-      (grant) => grant.clientId === clientId && grant.namespace === namespace,
-    );
+    return [...this.#grants.values()].filter((grant) => grant.clientId === clientId && grant.namespace === namespace);
   }
 
   /** Removes the clients of a deleted namespace. Its grants have gone with its accounts. */

@@ -20,8 +20,8 @@ import { type Records, RecordTable } from "../records/record-table.js";
 import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { LimitTable } from "./limit-table.js";
-import { OAuthTable } from "./oauth-table.js";
 import { type AccountState, draftOf, type NamespaceState } from "./namespace-state.js";
+import { OAuthTable } from "./oauth-table.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
@@ -109,7 +109,10 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    return restrictionsInForce({ limitedKeys: this.#keys.marked + this.oauth.limited > 0, limits: this.limits.size > 0 });
+    return restrictionsInForce({
+      limitedKeys: this.#keys.marked + this.oauth.limited > 0,
+      limits: this.limits.size > 0,
+    });
   }
 
   enrolmentsOf(name: string): Enrolment[] {
