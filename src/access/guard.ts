@@ -179,7 +179,7 @@ export class OpenGuard implements SigningGuard {
     const decision =
       credentials.tokenRequired && caller === undefined
         ? "unauthorized"
-        : this.#authorize(endpoint, namespace, caller?.namespaceId, caller);
+        : this.#authorize(endpoint, namespace, caller?.namespaceId, caller, credentials.forbidsKnown);
     if (decision !== "granted") {
       const isForbidden = decision === "unauthorized" && credentials.forbidsKnown === true;
       const refused = this.#reasonOf(credentials, endpoint, { namespace, bearer, valid, caller, decision });
@@ -319,14 +319,15 @@ export class OpenGuard implements SigningGuard {
     { endpoint, namespace, namespaceId, service }: Admission,
     caller: Caller | undefined,
   ): AuthorizationResult {
-    const decision = this.#authorize(endpoint, namespace, namespaceId, caller);
+    // Where the call entered, its token was admitted there, at `/mcp` or elsewhere.
+    const decision = this.#authorize(endpoint, namespace, namespaceId, caller, true);
     if (decision !== "granted" || service === undefined) return decision;
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
-  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean {
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded, byMcp = false): boolean {
     const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
-    return this.#authorize(endpoint, namespace, undefined, counted) === "granted";
+    return this.#authorize(endpoint, namespace, undefined, counted, byMcp) === "granted";
   }
 
   count(admission: Admission, call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
@@ -341,6 +342,7 @@ export class OpenGuard implements SigningGuard {
    * @param namespaceId of the caller's namespace; undefined means the namespace of the current
    * rules
    * @param caller one that `countsAt` the endpoint
+   * @param byMcp see `withinLimits`
    * @throws {StatusError} UNAVAILABLE if the rules would grant the call, but belong to another
    * namespace of the same name. A namespace was then created anew, and either this guard or the
    * process that admitted the call before it does not know that yet.
@@ -350,6 +352,7 @@ export class OpenGuard implements SigningGuard {
     namespace: string,
     namespaceId: string | undefined,
     caller: Caller | undefined,
+    byMcp?: boolean,
   ): AuthorizationResult {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
@@ -358,7 +361,7 @@ export class OpenGuard implements SigningGuard {
     }
     if (callers !== undefined) return withinLimits(decideByDeclaration(endpoint, caller), segments, caller);
     const rules = this.#policy.current.rulesOf(namespace);
-    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller);
+    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller, byMcp);
     const isReplaced = namespaceId !== undefined && rules.namespaceId !== namespaceId;
     if (decision === "granted" && isReplaced) throw namespaceReplaced(namespace);
     return decision;

@@ -250,6 +250,32 @@ export interface WhoAmIResponse {
   readonly expires: Timestamp;
 }
 
+export interface ListClientsResponse {
+  readonly clients: readonly Client[];
+}
+
+export interface Client {
+  /** The client_id of its requests. */
+  readonly id: string;
+  readonly name: string;
+  /** Compared exactly; the port of a loopback address is free (RFC 8252 §7.3). */
+  readonly redirectUris: readonly string[];
+  /** Whether it authenticates by a secret. Otherwise it is public. */
+  readonly confidential: boolean;
+  readonly created: Timestamp;
+}
+
+export interface CreateClientResponse {
+  readonly client: Client;
+  /** `ptc_…`; empty for a public client. Keep it: it cannot be shown again. */
+  readonly secret: string;
+}
+
+export interface DeleteClientResponse {
+  /** How many grants ended with it. */
+  readonly grants: number;
+}
+
 export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
 }
@@ -266,6 +292,29 @@ export interface CreateEnrolmentResponse {
   /** The token, `pte_…`. Keep it: it cannot be shown again. */
   readonly secret: string;
   readonly enrolment: Enrolment;
+}
+
+export interface ListGrantsResponse {
+  readonly grants: readonly Grant[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly account: string;
+  /** A registered client, or the URL of a metadata document. */
+  readonly clientId: string;
+  /** What the client calls itself. Nobody has checked it. */
+  readonly clientName: string;
+  /** Resource patterns that its tokens are limited to; none means no limit. */
+  readonly resources: readonly string[];
+  /** Whether its tokens count at `/mcp` only. */
+  readonly mcpOnly: boolean;
+  readonly created: Timestamp;
+  readonly expires: Timestamp;
+  /** When it last got tokens; absent before the first. A token lives for an hour. */
+  readonly lastUsed?: Timestamp;
 }
 
 export interface ListNamesResponse {
@@ -879,6 +928,20 @@ export interface RefreshRequest {
   readonly refreshToken?: string;
 }
 
+export interface CreateClientRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
+  readonly name?: string;
+  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  readonly redirectUris?: readonly string[];
+  /** Whether the client gets a secret, because it runs on a server that can keep one. */
+  readonly confidential?: boolean;
+}
+
+export interface DeleteClientRequest {
+  /** The client's ID as listed, or the URL of a metadata document. */
+  readonly id?: string;
+}
+
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   readonly name?: string;
@@ -890,6 +953,18 @@ export interface DeleteEnrolmentRequest {
   /** The name that the token was created for, such as `greeter`. */
   readonly name?: string;
   /** The token to revoke, such as `pte_4fGh81`; empty means all tokens of the name. */
+  readonly id?: string;
+}
+
+export interface ListGrantsRequest {
+  /** Most grants in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
+export interface DeleteGrantRequest {
+  /** As listed. */
   readonly id?: string;
 }
 
@@ -1055,6 +1130,12 @@ export interface Endpoints {
   "auth/Auth/Logout": { readonly request: Empty; readonly response: Empty };
   /** Returns the caller's account, namespace and scopes. */
   "auth/Auth/WhoAmI": { readonly request: Empty; readonly response: WhoAmIResponse };
+  /** Lists the clients of the namespace by name. */
+  "auth/Clients/List": { readonly request: Empty; readonly response: ListClientsResponse };
+  /** Registers a client. Only this answer has its secret. */
+  "auth/Clients/Create": { readonly request: CreateClientRequest; readonly response: CreateClientResponse };
+  /** Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one. */
+  "auth/Clients/Delete": { readonly request: DeleteClientRequest; readonly response: DeleteClientResponse };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
   /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */
@@ -1064,6 +1145,10 @@ export interface Endpoints {
    * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
+  /** Lists the grants by account, oldest first. */
+  "auth/Grants/List": { readonly request: ListGrantsRequest; readonly response: ListGrantsResponse };
+  /** Ends a grant with its tokens and its code. When this answers, no gateway accepts them. */
+  "auth/Grants/Delete": { readonly request: DeleteGrantRequest; readonly response: Empty };
   /** Lists the services with the names that belong to them, whether or not they run. */
   "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
   /**

@@ -38,9 +38,9 @@ export interface Credentials {
    */
   readonly tokenRequired: boolean;
   /**
-   * Whether a known caller that no rule admits is refused with PERMISSION_DENIED instead of
-   * UNAUTHENTICATED. For clients that ask for another token whenever they get 401, such as MCP
-   * clients.
+   * Whether it is a tool call at `/mcp`. Then a known caller that no rule admits is refused with
+   * PERMISSION_DENIED instead of UNAUTHENTICATED, because MCP clients ask for another token
+   * whenever they get 401; and tokens that were granted for `/mcp` alone count.
    */
   readonly forbidsKnown?: boolean | undefined;
   /**
@@ -96,8 +96,9 @@ export interface Guard {
    * Whether `admit` would admit a known caller, by the current rules. For lists that show each
    * caller only what it may call. It is no admission: a listed endpoint is authorized again when it
    * is called.
+   * @param byMcp whether it would be called at `/mcp`
    */
-  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean;
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded, byMcp?: boolean): boolean;
 
   /**
    * Counts an admitted call against the limits of calls that match it. To be called once for each

@@ -154,7 +154,7 @@ function authorizedParties(
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
     [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
-    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller)],
+    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller, true)],
   ];
 }
 

@@ -239,9 +239,12 @@ export class CallerCache {
   }
 }
 
-/** Whether a text can be a bearer token: it has a valid checksum and is no refresh token. */
+/** The prefixes of tokens of calls: access tokens, keys and enrolments. */
+const CALLS = /^pt[ake]_/;
+
+/** Whether a text can be a bearer token: it is of a kind for calls, and has a valid checksum. */
 function isBearer(text: string): boolean {
-  return !text.startsWith("ptr_") && isToken(text);
+  return CALLS.test(text) && isToken(text);
 }
 
 /**

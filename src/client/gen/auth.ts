@@ -80,6 +80,17 @@ export interface Calls {
   readonly otherClientErrors: Int64;
 }
 
+export interface Client {
+  /** The client_id of its requests. */
+  readonly id: string;
+  readonly name: string;
+  /** Compared exactly; the port of a loopback address is free (RFC 8252 §7.3). */
+  readonly redirectUris: readonly string[];
+  /** Whether it authenticates by a secret. Otherwise it is public. */
+  readonly confidential: boolean;
+  readonly created?: Timestamp;
+}
+
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   readonly name?: string | undefined;
@@ -92,6 +103,21 @@ export interface CreateAccountRequest {
   readonly scopes?: readonly string[] | undefined;
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   readonly withoutPassword?: boolean | undefined;
+}
+
+export interface CreateClientRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
+  readonly name?: string | undefined;
+  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  readonly redirectUris?: readonly string[] | undefined;
+  /** Whether the client gets a secret, because it runs on a server that can keep one. */
+  readonly confidential?: boolean | undefined;
+}
+
+export interface CreateClientResponse {
+  readonly client?: Client;
+  /** `ptc_…`; empty for a public client. Keep it: it cannot be shown again. */
+  readonly secret: string;
 }
 
 export interface CreateEnrolmentRequest {
@@ -154,6 +180,16 @@ export interface DeleteAccountRequest {
 
 export type DeleteAccountResponse = Readonly<Record<string, never>>;
 
+export interface DeleteClientRequest {
+  /** The client's ID as listed, or the URL of a metadata document. */
+  readonly id?: string | undefined;
+}
+
+export interface DeleteClientResponse {
+  /** How many grants ended with it. */
+  readonly grants: number;
+}
+
 export interface DeleteEnrolmentRequest {
   /** The name that the token was created for, such as `greeter`. */
   readonly name?: string | undefined;
@@ -162,6 +198,13 @@ export interface DeleteEnrolmentRequest {
 }
 
 export type DeleteEnrolmentResponse = Readonly<Record<string, never>>;
+
+export interface DeleteGrantRequest {
+  /** As listed. */
+  readonly id?: string | undefined;
+}
+
+export type DeleteGrantResponse = Readonly<Record<string, never>>;
 
 export interface DeleteLimitRequest {
   /** The limit, such as `ci`. */
@@ -258,6 +301,23 @@ export interface FindRefusalsRequest {
 export interface FindRefusalsResponse {
   /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
   readonly refusals: readonly Refusal[];
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly account: string;
+  /** A registered client, or the URL of a metadata document. */
+  readonly clientId: string;
+  /** What the client calls itself. Nobody has checked it. */
+  readonly clientName: string;
+  /** Resource patterns that its tokens are limited to; none means no limit. */
+  readonly resources: readonly string[];
+  /** Whether its tokens count at `/mcp` only. */
+  readonly mcpOnly: boolean;
+  readonly created?: Timestamp;
+  readonly expires?: Timestamp;
+  /** When it last got tokens; absent before the first. A token lives for an hour. */
+  readonly lastUsed?: Timestamp;
 }
 
 export interface Key {
@@ -390,10 +450,29 @@ export interface ListAuditResponse {
   readonly nextBefore: Int64;
 }
 
+export type ListClientsRequest = Readonly<Record<string, never>>;
+
+export interface ListClientsResponse {
+  readonly clients: readonly Client[];
+}
+
 export type ListEnrolmentsRequest = Readonly<Record<string, never>>;
 
 export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
+}
+
+export interface ListGrantsRequest {
+  /** Most grants in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
+
+export interface ListGrantsResponse {
+  readonly grants: readonly Grant[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface ListKeysRequest {
@@ -894,6 +973,30 @@ export interface Auth {
      */
     list(request?: ListAuditRequest, options?: CallOptions): Promise<ListAuditResponse>;
   };
+  /**
+   * Manages clients of the authorization server (OAuth 2.1): the programs that may ask people for access to their account. A
+   * client with a metadata document at an https URL needs no entry here.
+   */
+  readonly clients: {
+    /**
+     * Lists the clients of the namespace by name.
+     *
+     * Only administrators may call it.
+     */
+    list(request?: ListClientsRequest, options?: CallOptions): Promise<ListClientsResponse>;
+    /**
+     * Registers a client. Only this answer has its secret.
+     *
+     * Only administrators may call it.
+     */
+    create(request?: CreateClientRequest, options?: CallOptions): Promise<CreateClientResponse>;
+    /**
+     * Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one.
+     *
+     * Only administrators may call it.
+     */
+    delete(request?: DeleteClientRequest, options?: CallOptions): Promise<DeleteClientResponse>;
+  };
   /** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
   readonly enrolments: {
     /**
@@ -915,6 +1018,24 @@ export interface Auth {
      * Only administrators may call it.
      */
     delete(request?: DeleteEnrolmentRequest, options?: CallOptions): Promise<DeleteEnrolmentResponse>;
+  };
+  /**
+   * The grants that people have made to clients: one for each consent. Callers see and end their own grants. An administrator
+   * sees and ends all grants of the namespace.
+   */
+  readonly grants: {
+    /**
+     * Lists the grants by account, oldest first.
+     *
+     * Any logged-in caller may call it.
+     */
+    list(request?: ListGrantsRequest, options?: CallOptions): Promise<ListGrantsResponse>;
+    /**
+     * Ends a grant with its tokens and its code. When this answers, no gateway accepts them.
+     *
+     * Any logged-in caller may call it.
+     */
+    delete(request?: DeleteGrantRequest, options?: CallOptions): Promise<DeleteGrantResponse>;
   };
   /**
    * Manages API keys. Callers see and manage their own keys. An administrator, by `admin` or `admin:keys`, manages all keys of the
@@ -1131,10 +1252,19 @@ export const authEndpoints: EndpointTable = {
   audit: {
     list: { path: "/auth/Audit/List", shape: "unary", idempotent: true, int64: ["ListAuditResponse", authInt64] },
   },
+  clients: {
+    list: { path: "/auth/Clients/List", shape: "unary", idempotent: true },
+    create: { path: "/auth/Clients/Create", shape: "unary" },
+    delete: { path: "/auth/Clients/Delete", shape: "unary" },
+  },
   enrolments: {
     list: { path: "/auth/Enrolments/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Enrolments/Create", shape: "unary" },
     delete: { path: "/auth/Enrolments/Delete", shape: "unary" },
+  },
+  grants: {
+    list: { path: "/auth/Grants/List", shape: "unary", idempotent: true },
+    delete: { path: "/auth/Grants/Delete", shape: "unary" },
   },
   keys: {
     list: { path: "/auth/Keys/List", shape: "unary", idempotent: true },

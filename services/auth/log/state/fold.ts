@@ -13,6 +13,7 @@ import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
 import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
+import { FOLD_OAUTH } from "./fold-oauth.js";
 import type { State } from "./state.js";
 
 /** Maximum number of logins of an account at once; a new one replaces the oldest. */
@@ -56,6 +57,7 @@ export function fold(state: State, entry: Entry): Folded {
 
 const FOLD: EventFolds = {
   ...ACCOUNT_FOLD,
+  ...FOLD_OAUTH,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -67,6 +69,7 @@ const FOLD: EventFolds = {
     for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
     state.limits.deleteAll(name);
+    state.oauth.removeNamespace(name);
     if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],

@@ -21,6 +21,7 @@ import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { LimitTable } from "./limit-table.js";
 import { type AccountState, draftOf, type NamespaceState } from "./namespace-state.js";
+import { OAuthTable } from "./oauth-table.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
@@ -49,6 +50,7 @@ export class State {
   /** The services that join without an enrolment, by name. */
   readonly services: ServiceTable = new ServiceTable();
   readonly limits: LimitTable = new LimitTable();
+  readonly oauth: OAuthTable = new OAuthTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -68,6 +70,7 @@ export class State {
     this.grpcNames = new GrpcNames(base.grpcNames);
     this.services = new ServiceTable(base.services);
     this.limits = new LimitTable(base.limits);
+    this.oauth = new OAuthTable(base.oauth);
     this.auditShares = new DraftMap(base.auditShares);
     this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
@@ -109,7 +112,8 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    return restrictionsInForce([this.#keys.marked > 0, this.limits.size > 0, this.keysFrom.size > 0]);
+    const limited = this.#keys.marked + this.oauth.limited;
+    return restrictionsInForce([limited > 0, this.limits.size > 0, this.keysFrom.size > 0]);
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -123,7 +127,9 @@ export class State {
     const login = this.#logins.find(sha256, (login) => tokenOf(login, sha256) !== undefined)?.value;
     if (login !== undefined) return tokenOf(login, sha256);
     const enrolment = this.enrolments.get(hex(sha256));
-    return enrolment && { kind: "enrolment", enrolment };
+    if (enrolment !== undefined) return { kind: "enrolment", enrolment };
+    const granted = this.oauth.token(sha256);
+    return granted && { kind: "granted", granted };
   }
 
   /**
@@ -140,6 +146,11 @@ export class State {
         const { key } = token;
         const caller = this.#accountCaller(key, key.expires, now);
         return caller && { ...caller, ...limitsOf(key), reportUse: true };
+      }
+      case "granted": {
+        const { kind, grant, expires } = token.granted;
+        const caller = kind === "access" ? this.#accountCaller(grant, expires, now) : undefined;
+        return caller && { ...caller, resources: grant.resources };
       }
       case "enrolment": {
         const { name } = token.enrolment;
@@ -198,6 +209,7 @@ export class State {
       services: this.services.freeze(),
       lenders: this.limits.lenders,
       hasKeysFrom: this.keysFrom.size > 0,
+      oauth: this.oauth.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -232,6 +244,7 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
+    this.oauth.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -259,6 +272,7 @@ export class State {
   removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
     for (const login of logins) this.#logins.remove(login);
     for (const key of keys) this.#removeKey(key, this.#keys.get(key), true);
+    this.oauth.removeGrantsOf(namespace, name);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -292,8 +306,10 @@ export class State {
     return login.access.map(({ sha256 }) => sha256);
   }
 
+  /** Ends the logins and the grants of an account. */
   removeLogins(namespace: string, account: AccountState): void {
     for (const login of account.logins) this.#logins.remove(login);
+    this.oauth.removeGrantsOf(namespace, account.name);
     this.setAccount(namespace, { ...account, logins: NONE });
   }
 
@@ -342,6 +358,7 @@ export class State {
       if (record === undefined) break;
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
+    this.oauth.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }
