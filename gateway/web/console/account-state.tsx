@@ -1,4 +1,4 @@
-/** What an account or a key is besides active, and the dialogs that disable and enable an account. */
+/** The state of accounts and keys, and the dialogs that disable and enable an account. */
 import type { Account, Key } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { session } from "../session/session.js";

@@ -11,10 +11,10 @@ import { ErrorNotice } from "../ui/notice.js";
 import { list, listTree } from "./authority.js";
 import { type DialogProps, FormDialog } from "./dialogs.js";
 import { coveringNothing, type TreeService } from "./endpoint-tree.js";
+import { addressesIn, DEFAULT_ACCESS, KeyAccessFields, mayAdminister } from "./key-access.js";
 import { defaultExpiry, ExpiryFields, lifetimeOf, problemWithExpiry } from "./key-expiry.js";
 import { KeyLimits, patternsIn, problemWith } from "./key-limits.js";
 import { createAccount, NEW, Owner } from "./key-owner.js";
-import { addressesIn, KeyPowers, mayAdminister, NO_POWERS } from "./key-powers.js";
 import { KeyReach } from "./key-reach.js";
 
 const MAX_NAME = 100;
@@ -56,7 +56,7 @@ export function CreateKeyDialog({ session, owner = session.account, onDone, onCl
         </Step>
         <Step title="3 Until when, and from where">
           <ExpiryFields expiry={draft.expiry} onExpiry={draft.setExpiry} />
-          <KeyPowers powers={draft.powers} onPowers={draft.onPowers} account={draft.chosen} />
+          <KeyAccessFields access={draft.access} onAccess={draft.onAccess} account={draft.chosen} />
         </Step>
         <Step title="4 Check">
           {draft.account === NEW ? (
@@ -86,7 +86,7 @@ function useDraft(session: Session, owner: string) {
   const [isLimited, setLimited] = useState(false);
   const [text, setText] = useState("");
   const [expiry, setExpiry] = useState(defaultExpiry);
-  const [powers, onPowers] = useState(NO_POWERS);
+  const [access, onAccess] = useState(DEFAULT_ACCESS);
   /** The patterns about which the visitor was asked, because some cover nothing. */
   const [asked, setAsked] = useState<string>();
   const [tried, setTried] = useState(false);
@@ -109,7 +109,7 @@ function useDraft(session: Session, owner: string) {
     try {
       return await call("auth/Keys/Create", {
         ...{ name: name.trim(), lifetime, resources: patterns ?? [], account },
-        ...{ admin: powers.admin && mayAdminister(chosen), from: addressesIn(powers.from) },
+        ...{ admin: access.admin && mayAdminister(chosen), from: addressesIn(access.from) },
       });
     } catch (thrown) {
       if (!(thrown instanceof ApiError) || thrown.status !== 404 || account === session.account) throw thrown;
@@ -128,7 +128,7 @@ function useDraft(session: Session, owner: string) {
   };
   return {
     ...{ name, setName, account, onAccount, added, onAdded, isLimited, setLimited, text, setText, expiry, setExpiry },
-    ...{ powers, onPowers, chosen, accounts, services, governed, patterns, nothing, isAsking, act },
+    ...{ access, onAccess, chosen, accounts, services, governed, patterns, nothing, isAsking, act },
     problem: tried || text !== "" ? problem : undefined,
   };
 }

@@ -1,13 +1,13 @@
 /** What else a new key is: for clients at which addresses, and whether it administers. */
 import { TextField } from "../ui/field.js";
 
-export interface Powers {
+export interface KeyAccess {
   readonly admin: boolean;
   /** Addresses and CIDR ranges, separated by commas. */
   readonly from: string;
 }
 
-export const NO_POWERS: Powers = { admin: false, from: "" };
+export const DEFAULT_ACCESS: KeyAccess = { admin: false, from: "" };
 
 export function addressesIn(from: string): string[] {
   return from
@@ -23,27 +23,27 @@ export function mayAdminister(account: KeyAccount): boolean {
   return account?.scopes.some((scope) => scope === "admin" || scope.startsWith("admin:")) ?? false;
 }
 
-interface KeyPowersProps {
-  readonly powers: Powers;
-  readonly onPowers: (powers: Powers) => void;
+interface KeyAccessProps {
+  readonly access: KeyAccess;
+  readonly onAccess: (access: KeyAccess) => void;
   readonly account: KeyAccount;
 }
 
-export function KeyPowers({ powers, onPowers, account }: KeyPowersProps) {
+export function KeyAccessFields({ access, onAccess, account }: KeyAccessProps) {
   return (
     <>
       <TextField
         label="Addresses"
         hint="Of the clients that may use it, such as 192.0.2.0/24, separated by commas. Empty means all."
-        value={powers.from}
-        onInput={(from) => onPowers({ ...powers, from })}
+        value={access.from}
+        onInput={(from) => onAccess({ ...access, from })}
       />
       {mayAdminister(account) && (
         <label class="check">
           <input
             type="checkbox"
-            checked={powers.admin}
-            onChange={({ currentTarget }) => onPowers({ ...powers, admin: currentTarget.checked })}
+            checked={access.admin}
+            onChange={({ currentTarget }) => onAccess({ ...access, admin: currentTarget.checked })}
           />
           It administers what its account may. Other keys only call.
         </label>
