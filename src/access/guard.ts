@@ -17,7 +17,7 @@
  */
 
 import type { AddressRanges } from "../address/client-address.js";
-import type { AuthorizationResult, Decision } from "../call/admission.js";
+import type { AuthorizationResult } from "../call/admission.js";
 import {
   type Admission,
   authorityUnreachable,
@@ -34,13 +34,13 @@ import {
 } from "../call/admission.js";
 import type { Caller } from "../call/caller.js";
 import type { CountedCall, LimitedCall } from "../call/limited-call.js";
-import { administers } from "../contract/admin-parts.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Limiter } from "../limits/limiter.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
+import { countsAt, decideByDeclaration } from "./decide/declaration.js";
 import { withinLimits } from "./decide/limits.js";
 import { Access } from "./decide/rules.js";
 import type { AuthorityAccess } from "./follow/authority-access.js";
@@ -377,27 +377,8 @@ function causeOf(
   return { reason, namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause };
 }
 
-/**
- * A token counts only in the namespace that issued it. An enrolment counts only at endpoints for
- * enrolled callers.
- */
-function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefined): boolean {
-  if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;
-  return caller?.namespace === namespace;
-}
-
 /** Whether a client is at one of the addresses that a key is for. */
 function isFrom(from: AddressRanges, client: Credentials["client"]): boolean {
   const address = typeof client === "object" ? client.remoteAddress : client;
   return address !== undefined && from.has(address);
-}
-
-/** Decides at an endpoint that declares which callers may call it. */
-function decideByDeclaration({ callers, adminPart }: Guarded, caller: Caller | undefined): Decision {
-  if (caller === undefined) return "unauthorized";
-  const enough =
-    callers === Callers.ACCOUNT ||
-    (callers === Callers.ADMIN && administers(caller, adminPart)) ||
-    (callers === Callers.ENROLLED && caller.enrolment !== undefined);
-  return enough ? "granted" : "forbidden";
 }

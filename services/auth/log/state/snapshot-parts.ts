@@ -90,10 +90,9 @@ export const LOGINS: RecordType<Login> = {
 };
 
 /**
-/**
  * The format of a snapshot (snapshots.ts): the lowest that keeps all of the state. A version that
- * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has disabled
- * accounts, keys that may do less than their accounts, and clients, grants and device codes of
+ * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has what
+ * is disabled, keys that may do less than their accounts, and clients, grants and device codes of
  * OAuth.
  */
 export function formatOf(state: FrozenState): 1 | 2 | 3 {
