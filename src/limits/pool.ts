@@ -63,7 +63,7 @@ export class Pool {
   #refused = 0;
   /** Calls that a shadow has let pass before it knew whether there are tokens. */
   #owed = 0;
-  /** Until then there are none, as the lender has said. */
+  /** Until then there are no more than `#tokens`, as the lender has said. */
   #emptyUntil = 0;
   #left = 0;
   /** Calls since the last request, and when that was. */
@@ -120,7 +120,7 @@ export class Pool {
     this.#used = now;
   }
 
-  /** Whether the lender has said that there are no tokens now. */
+  /** Whether the lender has said that there are no more tokens now. */
   isEmpty(now: number): boolean {
     return now < this.#emptyUntil;
   }
@@ -188,7 +188,7 @@ export class Pool {
     this.#tokens += Number(loan.amount);
     this.has(at); // The response may have been under way for longer.
     this.#left = Number(loan.left);
-    this.#emptyUntil = retry > 0 && this.#tokens === 0 ? at.monotonic + retry : 0;
+    this.#emptyUntil = retry > 0 ? at.monotonic + retry : 0;
     this.#payOwed();
     return retry;
   }

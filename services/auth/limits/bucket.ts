@@ -29,7 +29,10 @@ export interface Asked {
 /** What a guard gets. */
 export interface Lent {
   readonly amount: number;
-  /** After how many milliseconds to ask again; 0 if everything was lent. */
+  /**
+   * After how many milliseconds to ask again, if not all calls that wait got a token; otherwise 0.
+   * Until then there are no more.
+   */
   readonly retry: number;
   /** What is left. */
   readonly left: number;
@@ -114,7 +117,9 @@ export class Bucket {
     this.#level -= amount;
     this.#append(guard, kept + amount, now);
     const isServed = amount > 0 || waiting + soon === 0;
-    const retry = isServed ? 0 : this.#queue(guard, now);
+    // Calls that got none are refused. If they waited on, new calls could take each next token.
+    const short = amount < waiting ? this.#retry(1) : 0;
+    const retry = isServed ? short : this.#queue(guard, now);
     if (isServed) this.#keepTurns((turn) => turn.guard !== guard);
     return { amount, retry, left: Math.floor(this.#level) };
   }
@@ -135,7 +140,6 @@ export class Bucket {
 
   /** Gives the guard a turn. @returns after how many milliseconds it comes */
   #queue(guard: string, now: number): number {
-    const { rate, burst } = this.#terms;
     let place = this.#turns.findIndex((turn) => turn.guard === guard);
     if (place < 0) {
       place = this.#turns.length;
@@ -143,10 +147,16 @@ export class Bucket {
       if (place === 0) this.#turns = [turn];
       else this.#turns.push(turn);
     }
-    const due = Math.max(0, (place + 1 - this.#level) / rate);
-    const retry = Math.max(due, Math.min(MIN_RETRY_MS, burst / rate / 2), 1);
+    const retry = this.#retry(place + 1);
     this.#turns[place]!.ends = now + retry + TURN_MS;
-    return Math.ceil(retry);
+    return retry;
+  }
+
+  /** @returns after how many milliseconds the bucket has some tokens, at least `MIN_RETRY_MS` */
+  #retry(tokens: number): number {
+    const { rate, burst } = this.#terms;
+    const due = Math.max(0, (tokens - this.#level) / rate);
+    return Math.ceil(Math.max(due, Math.min(MIN_RETRY_MS, burst / rate / 2), 1));
   }
 
   #keepTurns(isKept: (turn: Turn) => boolean): void {
