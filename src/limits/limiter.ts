@@ -210,6 +210,7 @@ export class Limiter {
         for (const [index, pool] of pools.entries()) {
           pool.asked = false;
           const loan = loans[index]!;
+          if (!loan.other) pool.reported();
           if (pool.epoch !== asked[index]?.epoch) this.#askIfNeeded(pool);
           else this.#receive(pool, pool.receive(loan, sent, now()), loan.other);
         }

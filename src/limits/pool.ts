@@ -61,6 +61,8 @@ export class Pool {
   #open = 0;
   #returned = 0;
   #refused = 0;
+  /** How many of `#refused` the request under way states. */
+  #stated = 0;
   /** Calls that a shadow has let pass before it knew whether there are tokens. */
   #owed = 0;
   /** Until then there are no more than `#tokens`, as the lender has said. */
@@ -170,8 +172,17 @@ export class Pool {
       refused: BigInt(this.#refused),
     };
     this.#returned = 0;
-    this.#refused = 0;
+    this.#stated = this.#refused;
     return need;
+  }
+
+  /**
+   * The lender has counted the refused calls of the request. Without its response they are stated
+   * again, so a stream that ends may count some twice, and loses none.
+   */
+  reported(): void {
+    this.#refused -= this.#stated;
+    this.#stated = 0;
   }
 
   /**
@@ -258,6 +269,9 @@ export class Pool {
     if (this.budget !== Budget.CONCURRENT) this.#returned += this.#tokens;
     this.#drop();
     this.#emptyUntil = 0;
+    // The lender counts anew, too.
+    this.#refused = 0;
+    this.#stated = 0;
   }
 
   /** What is left, for headers. */

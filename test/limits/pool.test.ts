@@ -99,3 +99,18 @@ t.test("no tokens until a time: calls are refused at once until then", async (t)
   t.equal(pool.retryAfter(at(1).monotonic), 3);
   t.notOk(pool.isEmpty(at(2_501).monotonic));
 });
+
+t.test("refused calls are stated until a lender has counted them", async (t) => {
+  const pool = poolOf();
+  pool.refuse();
+  pool.refuse();
+  t.equal(pool.need(at(0)).refused, 2n);
+  pool.refuse();
+  t.equal(pool.need(at(100)).refused, 3n, "the stream ended without a response");
+  pool.refuse();
+  pool.reported();
+  t.equal(pool.need(at(200)).refused, 1n, "what was refused meanwhile");
+  pool.change({ ...LIMIT, rate: "1/s" }, 2n);
+  pool.reported();
+  t.equal(pool.need(at(300)).refused, 0n, "a changed limit counts anew");
+});
