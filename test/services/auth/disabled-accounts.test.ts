@@ -15,8 +15,11 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { PreviewRequest, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { collectionOf } from "../../../src/store/collection.js";
+import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
+import { disablingContract } from "../../contract/disabling.js";
 import { openMemoryStore } from "../../support/memory-store.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { isGood, open, openJournal, PASSWORD } from "./open.js";
 
 const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };
@@ -62,6 +65,28 @@ t.test("disabling ends logins and keys; enabling brings back the keys alone", as
 });
 
 const EVERY_RECORD = { before: 0n, filter: "", actor: "", action: "", from: undefined, until: undefined };
+
+t.test("in a SQLite file", async (t) => {
+  disablingContract(
+    t,
+    async (t) => {
+      const folder = temporaryFolder(t);
+      return () => openStore("sqlite:", folder);
+    },
+    { count: 1 },
+  );
+});
+
+t.test("in a store that several authorities share", async (t) => {
+  disablingContract(
+    t,
+    async () => {
+      const store = openMemoryStore({ mayBeStale: true });
+      return async () => ({ ...store, close: async () => undefined });
+    },
+    { count: 2 },
+  );
+});
 
 t.test("a disabled account stays disabled after another start", async (t) => {
   const store = openMemoryStore();
