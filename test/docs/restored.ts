@@ -212,6 +212,17 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
+  async "accounts disabled since"(to) {
+    await to.auth("Accounts/Create", { name: "disabled", withoutPassword: true });
+    const { secret } = await to.auth<ApiKey>("Keys/Create", { name: "of disabled", account: "disabled" });
+    return {
+      make: () => to.auth("Accounts/SetDisabled", { name: "disabled", disabled: true }),
+      look: () => to.whoAmI(secret),
+      changed: 401,
+      restored: 200,
+    };
+  },
+
   async "passwords changed since"(to) {
     await to.auth("Accounts/Create", { name: "changed", password: PASSWORD });
     return {
