@@ -267,7 +267,7 @@ t.test("a snapshot of a newer format", async (t) => {
   /** As a newer version completes a snapshot: the rest of the row has the same form. */
   const raise = async (rows: Collection, revision: number): Promise<void> => {
     const key = keyOf(revision);
-    const content = `format 3 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
+    const content = `format 4 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
     await rows.replace(key, `${content} ${checksum(key, content)}`);
   };
   await t.test("is refused at a start, and the error says what to do", async (t) => {
@@ -278,8 +278,8 @@ t.test("a snapshot of a newer format", async (t) => {
     await t.rejects(openJournal(store), {
       name: "StoreError",
       message:
-        "store in memory was written by a newer Portico: a snapshot has format 3, and this version of Portico knows " +
-        "formats up to 2; run that version, or restore the store from a backup",
+        "store in memory was written by a newer Portico: a snapshot has format 4, and this version of Portico knows " +
+        "formats up to 3; run that version, or restore the store from a backup",
     });
   });
   await t.test("keeps its parts while a running authority of this version writes a snapshot", async (t) => {
