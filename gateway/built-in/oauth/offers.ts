@@ -69,7 +69,7 @@ function ofServices(callable: readonly Resource[]): string[] {
 
 function inWords({ type, name, endpoint }: Resource, admin: boolean): string {
   const isEverything = name === "*" && endpoint === "*";
-  if (isEverything) return admin ? "Everything, administration included" : "Everything";
+  if (isEverything) return admin ? "Everything: administration and API keys too" : "Everything: API keys too";
   if (type !== "service" && type !== "*") return `${type}:${name}:${endpoint}`;
   if (endpoint === "*") return name.endsWith("*") ? `Services ${name}` : name;
   return `${name}: ${endpoint}`;
