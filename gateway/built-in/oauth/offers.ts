@@ -21,7 +21,7 @@ export interface Offers {
   readonly offered: number;
 }
 
-/** Everything, administration included. */
+/** Everything that the account may call. */
 export const EVERYTHING = "*:*:*";
 /** Maximum number of services that get a box each. */
 const MAX_BOXES = 100;
