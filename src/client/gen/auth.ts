@@ -981,19 +981,19 @@ export interface Auth {
     /**
      * Lists the clients of the namespace by name.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListClientsRequest, options?: CallOptions): Promise<ListClientsResponse>;
     /**
      * Registers a client. Only this answer has its secret.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateClientRequest, options?: CallOptions): Promise<CreateClientResponse>;
     /**
      * Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteClientRequest, options?: CallOptions): Promise<DeleteClientResponse>;
   };
