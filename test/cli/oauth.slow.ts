@@ -1,4 +1,4 @@
-// `portico login --device` (cli/http/oauth-login.ts): slow, because a device polls every five seconds.
+// `portico login --device` (cli/http/oauth-login.ts). Slow: a device polls every five seconds.
 import t from "tap";
 import { run } from "../../cli/program.js";
 import { openDoor, PERSON, submit, visit } from "../oauth/browser.js";
@@ -19,7 +19,7 @@ for (const decision of ["allow", "deny"] as const) {
     await until(() => shown() !== null);
     const [, address = "", code = ""] = shown() ?? [];
     const page = await submit(door, await visit(address), { ...PERSON, user_code: code });
-    t.match(page.text, /a device that calls itself portico on /);
+    t.match(page.text, /A device that calls itself portico on /);
     t.equal((await submit(door, page, { decision })).status, 200);
     const { exit } = outcome(await running);
     if (decision === "deny") return t.match([exit, printed], [4, /Not logged in: it was refused in the browser/]);

@@ -30,7 +30,7 @@ t.test("a person allows a device by its code", async (t) => {
   const page = await visit(device.verification_uri_complete!);
   const typed = device.user_code.toLowerCase().replace("-", " ");
   const shown = await submit(door, page, { ...PERSON, user_code: typed });
-  t.match(shown.text, /a device that calls itself build box/);
+  t.match(shown.text, /A device that calls itself build box/);
   t.match(await submit(door, shown, { decision: "allow" }), { status: 200, text: /Allowed/ });
   const tokens = await poll();
   if (typeof tokens === "string") return t.fail(tokens);

@@ -43,7 +43,7 @@ p.brand{font-weight:650;margin:0 0 24px}
 h1{font-size:24px;line-height:32px;font-weight:650;letter-spacing:-.02em;margin:0 0 16px;overflow-wrap:anywhere}
 h2,legend{font-size:15px;line-height:24px;font-weight:600;margin:0;padding:0}
 p{margin:0 0 16px;overflow-wrap:anywhere}
-form{margin:24px 0 0}
+form{margin:24px 0 0}form+p{margin-top:16px}
 label{display:block;margin:0 0 16px;font-size:13px;line-height:20px}
 input[type=text],input[type=password],select{display:block;width:100%;height:44px;margin-top:4px;padding:0 12px;border:1px solid var(--line);border-radius:6px;background:var(--panel);color:var(--ink);font:15px/24px system-ui,sans-serif}
 fieldset{border:1px solid var(--line);border-radius:10px;padding:12px 16px;margin:0 0 24px}

@@ -49,6 +49,11 @@ const AUTOFOCUS = html` autofocus`;
 const OPEN = html` open`;
 const CHECKED = html` checked`;
 
+/** The same at the start of a sentence. A host or a name of a client is written as it is. */
+function capital(text: string): string {
+  return text.replace(/^a /, "A ");
+}
+
 function asked({ kind, name, host }: Asker): string {
   if (kind === "loopback")
     return name === "" ? "a program on your computer" : `a program on your computer that calls itself ${name}`;
@@ -75,7 +80,7 @@ export function consentPage({ asker, signedIn, offers, total, offered, error }: 
   const { account, namespace, request, isDevice } = signedIn;
   const { redirectUri = "", resource = "" } = request ?? {};
   const where = resource === "/mcp" ? " as tools, at /mcp only" : "";
-  const content = html`<h1>${asked(asker)} asks to call for you</h1>
+  const content = html`<h1>${capital(asked(asker))} asks to call for you</h1>
 ${warning(asker)}
 <p>You are signed in as <strong>${account}</strong>, namespace ${namespace}. It may call what you tick and you may call yourself${where}: ${offered} of ${total} ${total === 1 ? "endpoint" : "endpoints"} at the moment.</p>
 ${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p>`}
