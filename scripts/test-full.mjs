@@ -1,4 +1,4 @@
-// npm run test:full: everything that .ci/run runs, without a terminal. Each part runs to
+// npm run test:full: everything that .ci/run runs except the run on a terminal. Each part runs to
 // its end, and one total is printed. Explorations that are only sampled in CI run at full length
 // (test/support/full.ts).
 import { spawn } from "node:child_process";
