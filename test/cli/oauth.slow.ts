@@ -1,4 +1,4 @@
-// `portico login --device` (cli/http/oauth-login.ts). Slow: a device polls every five seconds.
+// `portico login --device` (cli/http/oauth-login.ts). Slow: devices poll every five seconds.
 import t from "tap";
 import { run } from "../../cli/program.js";
 import { openDoor, PERSON, submit, visit } from "../oauth/browser.js";
