@@ -21,6 +21,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   ".idempotency_key": REPEATED,
   ".sha256": HASH,
   ".used_keys": HASH,
+  "TrustToken.signed_sha256": "the SHA-256 of what a JWT's signature is over, without the signature",
   "cache.GetRequest.key": NAMED,
   "cache.SetRequest.key": NAMED,
   "cache.DeleteRequest.key": NAMED,
