@@ -68,7 +68,7 @@ export function documentHosts(text: string): "off" | "any" | readonly string[] {
   return text.split(",").map((entry) => {
     const host = entry.trim().toLowerCase();
     if (/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/.test(host)) return host;
-    throw new SyntaxError("must be off, any, or hosts such as claude.ai or 127.0.0.1:8000, separated by commas");
+    throw new SyntaxError("must be off, any, or hosts separated by commas, such as claude.ai, 127.0.0.1:8000");
   });
 }
 

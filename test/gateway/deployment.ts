@@ -61,6 +61,7 @@ export interface Deployment {
   readonly gateway: HttpPort;
   readonly catalog: Catalog;
   readonly health: HealthRoutes;
+  readonly oauth: OAuthRoutes;
   readonly guard: OpenGuard;
   readonly metrics: Metrics;
   /** The log, one object for each line. */
@@ -274,7 +275,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   await guard.ready();
   await arrival(catalog);
   return {
-    ...{ handler, gateway, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
+    ...{ handler, gateway, catalog, health, oauth, guard, metrics, logged, decided, dispatched, starts, add },
     configure: registry.configure,
     async close() {
       await gateway.close(0);

@@ -4,6 +4,7 @@ import { Lender } from "../../services/auth/limits/lender.js";
 import { Budget } from "../../src/gen/portico/auth/v1/lending.js";
 import { type Limit, Per } from "../../src/gen/portico/auth/v1/limits.js";
 import { silent } from "../services/auth/open.js";
+import { openMemoryStore } from "../support/memory-store.js";
 import { limitOf } from "./guards.js";
 
 const MAX_SUBJECTS = 100;
@@ -18,7 +19,7 @@ function openLender(t: Test, limits: readonly (Partial<Limit> & { id: string })[
   const lender = new Lender({
     journal: { state, now: 0, follow: () => () => undefined } as never,
     settled: async () => undefined,
-    store: {} as never,
+    store: openMemoryStore(),
     ...{ id: "", maxCallMs: 90_000, log: silent, now: () => 0, maxSubjects: MAX_SUBJECTS },
   });
   t.teardown(() => lender.close());
@@ -26,11 +27,11 @@ function openLender(t: Test, limits: readonly (Partial<Limit> & { id: string })[
     const value = { namespace: "default", limit: { limit: limitOf(limit), revision: 1n } };
     lender.changed(1, [{ change: { $case: "limitSet", value } }] as never);
   }
-  return async (limit: string, subject: string): Promise<number> => {
-    const need = { namespace: "default", limit, revision: 1n, budget: Budget.RATE, subject };
+  return async (limit: string, subject: string, budget = Budget.RATE, returned = 0n): Promise<number> => {
+    const need = { namespace: "default", limit, revision: 1n, budget, subject };
     const loan = await lender.lend(GUARD, 0n, {
       ...need,
-      ...{ kept: 0n, returned: 0n, waiting: 10n, soon: 0n, refused: 0n },
+      ...{ kept: 0n, returned, waiting: 10n, soon: 0n, refused: 0n },
     });
     if (loan.other) throw new Error(`the lender does not lend ${limit}`);
     return Number(loan.amount);
@@ -46,6 +47,25 @@ t.test("a flood of new addresses evicts no subject of another limit", async (t) 
   for (let index = 0; index < 3 * MAX_SUBJECTS; index++) await borrow("flooded", `address ${index}`);
   t.equal(await borrow("paying", "carol"), 5, "had bob been forgotten, carol would start as empty as he was");
   t.equal(await borrow("paying", "bob"), 0);
+});
+
+t.test("the subjects of a quota count, too, and none gets more than its quota", async (t) => {
+  const borrow = openLender(t, [
+    { id: "paying", per: Per.ACCOUNT, rate: "1/d", burst: 5n },
+    { id: "flooded", per: Per.ADDRESS, quota: "2/day" },
+  ]);
+  const flood = (name: string) => {
+    const addresses = Array.from({ length: 2 * MAX_SUBJECTS }, (_, index) => `${name} ${index}`);
+    return Promise.all(addresses.map((address) => borrow("flooded", address, Budget.QUOTA)));
+  };
+  t.equal(await borrow("paying", "bob"), 5);
+  t.equal(await borrow("flooded", "mallory", Budget.QUOTA), 1);
+  await flood("first");
+  t.equal(await borrow("flooded", "mallory", Budget.QUOTA, 1n), 1);
+  await flood("second");
+  t.equal(await borrow("flooded", "mallory", Budget.QUOTA, 1n), 0, "what a forgotten subject gives back stays used");
+  t.equal(await borrow("paying", "bob"), 0);
+  t.equal(await borrow("paying", "carol"), 5, "had bob been forgotten, carol would start as empty as he was");
 });
 
 t.test("a subject that is forgotten early is not granted its burst again", async (t) => {

@@ -121,6 +121,29 @@ for (const [what, end] of [
   });
 }
 
+t.test("a service introspects tokens by its enrolment", async (t) => {
+  const door = await openDoor(t);
+  const client = await register(door);
+  const tokens = await grant(door, client, { scope: "service:helloworld:*", resource: `${door.url}/mcp` });
+  const { secret } = await door.auth<{ secret: string }>("Enrolments/Create", { name: "orders" });
+  const introspect = async (token: string, by: string) => {
+    const headers = { authorization: `Bearer ${by}` };
+    const body = new URLSearchParams({ token });
+    const response = await fetch(`${door.url}/oauth/introspect`, { method: "POST", headers, body });
+    return { status: response.status, ...((await response.json()) as object) };
+  };
+  t.match(await introspect(tokens.access_token, secret), {
+    ...{ status: 200, active: true, scope: "service:helloworld:*", client_id: "app-none", username: "admin" },
+    ...{ namespace: "default", token_type: "Bearer", iss: door.url, aud: `${door.url}/mcp` },
+  });
+  for (const other of [tokens.refresh_token!, secret, "x"]) {
+    t.same(await introspect(other, secret), { status: 200, active: false });
+  }
+  for (const by of [door.admin, tokens.access_token, "x"]) {
+    t.match(await introspect(tokens.access_token, by), { status: 401, error: "invalid_token" });
+  }
+});
+
 t.test("a token for /mcp counts there only", async (t: Test) => {
   const door = await openDoor(t);
   const client = await register(door);

@@ -22,7 +22,7 @@ export interface Offers {
   readonly offered: number;
 }
 
-/** Everything, administration included. */
+/** Everything that the account may call. */
 export const EVERYTHING = "*:*:*";
 /** Maximum number of services that get a box each. */
 const MAX_BOXES = 100;
@@ -70,7 +70,7 @@ function ofServices(callable: readonly Resource[]): string[] {
 
 function inWords({ type, name, endpoint }: Resource, admin: boolean): string {
   const isEverything = name === "*" && endpoint === "*";
-  if (isEverything) return admin ? "Everything, administration included" : "Everything";
+  if (isEverything) return admin ? "Everything: administration and API keys too" : "Everything: API keys too";
   if (type !== "service" && type !== "*") return `${type}:${name}:${endpoint}`;
   if (endpoint === "*") return name.endsWith("*") ? `Services ${name}` : name;
   return `${name}: ${endpoint}`;

@@ -3,7 +3,7 @@
  * and `/oauth/device_authorization` (RFC 8628 §3.1): forms in, JSON out.
  */
 import { bearerOf } from "../../../src/call/token.js";
-import { type ClientCredentials, type ExchangeRequest, OAuthService } from "../../../src/gen/portico/auth/v1/oauth.js";
+import { type ExchangeRequest, OAuthService } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs } from "../../../src/time.js";
 import type { BareResponse, GatewayRequest } from "../../http/message.js";
 import { anyOrigin, type ProtectedResource } from "../../http/protected-resource.js";
@@ -25,6 +25,12 @@ class OAuthError extends Error {
   ) {
     super(description);
   }
+}
+
+/** How a client says who it is. */
+interface ClientCredentials {
+  readonly clientId: string;
+  readonly clientSecret: string;
 }
 
 /** A request to the token endpoint. */
@@ -71,7 +77,7 @@ async function exchange(
   const value = form.get(name);
   if (value === "") throw new OAuthError("invalid_request", `${name} is missing`);
   const asked: ExchangeRequest = {
-    client,
+    ...client,
     credential: { $case, value } as ExchangeRequest["credential"],
     redirectUri: form.get("redirect_uri"),
     verifier: form.get("code_verifier"),
@@ -94,7 +100,7 @@ export function revoke({ authority }: TokenOptions, request: GatewayRequest): Pr
   return answered(request, async (form) => {
     const text = form.get("token");
     if (text === "") throw new OAuthError("invalid_request", "token is missing");
-    const asked = { client: clientOf(request, form), token: text, ...originAndId(request) };
+    const asked = { ...clientOf(request, form), token: text, ...originAndId(request) };
     const { error } = await authority.call(OAuthService.revokeToken, asked);
     if (error !== "") throw errorOf(error, "the client or its secret is unknown");
     return { status: 200, body: "" };
@@ -138,7 +144,7 @@ export function startDevice({ authority, resource }: TokenOptions, request: Gate
     const asked = resourceOf(form, origin);
     if (asked === undefined) throw new OAuthError("invalid_target", "resource is not this gateway, nor its /mcp");
     const response = await authority.call(OAuthService.startDevice, {
-      client: clientOf(request, form),
+      ...clientOf(request, form),
       clientName: form.get("client_name").slice(0, 100),
       scopes: form.words("scope"),
       resource: asked === "/" ? "" : asked,
@@ -193,13 +199,13 @@ function clientOf({ headers }: GatewayRequest, form: Parameters): ClientCredenti
   const { authorization } = headers;
   if (authorization === undefined || !/^basic /i.test(authorization)) {
     if (id === "") throw new OAuthError("invalid_client", "client_id is missing", 401);
-    return { id, secret };
+    return { clientId: id, clientSecret: secret };
   }
   const given = Buffer.from(authorization.slice("Basic ".length).trim(), "base64").toString("utf8");
   const colon = given.indexOf(":");
   if (colon < 0 || secret !== "") throw new OAuthError("invalid_client", "the client authenticates in two ways", 401);
-  const basic = { id: decoded(given.slice(0, colon)), secret: decoded(given.slice(colon + 1)) };
-  if (id !== "" && id !== basic.id) throw new OAuthError("invalid_client", "two clients are named", 401);
+  const basic = { clientId: decoded(given.slice(0, colon)), clientSecret: decoded(given.slice(colon + 1)) };
+  if (id !== "" && id !== basic.clientId) throw new OAuthError("invalid_client", "two clients are named", 401);
   return basic;
 }
 

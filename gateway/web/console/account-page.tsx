@@ -1,6 +1,6 @@
 /** The page of one account: its scopes, its keys and its calls. */
 import type { Account } from "../../../src/api/types.js";
-import type { Session } from "../session/session.js";
+import { administers, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { Scopes } from "../ui/badge.js";
@@ -65,9 +65,9 @@ function AccountContent({ session, account }: { readonly session: Session; reado
           </dd>
         </dl>
       </section>
-      <KeysOf session={session} account={name} />
-      <LimitsOf title="Limits that apply to it" account={name} withLink />
-      <CallsOf account={name} withLink />
+      {administers(session, "keys") && <KeysOf session={session} account={name} />}
+      {administers(session, "rules") && <LimitsOf title="Limits that apply to it" account={name} withLink />}
+      {administers(session, "audit") && <CallsOf account={name} withLink />}
     </>
   );
 }

@@ -161,7 +161,7 @@ export function CreateAccountDialog(props: DialogProps) {
           checked={isService}
           onChange={({ currentTarget }) => setService(currentTarget.checked)}
         />
-        A service: it has no password, and calls with keys
+        A service: it calls with keys, and cannot sign in
       </label>
       {!isService && <NewPasswordField label="Password" value={password} onInput={setPassword} />}
       <ScopesField value={scopes} onInput={setScopes} />

@@ -1,7 +1,7 @@
 /** The page of one API key: what it may call, until when, and how it is used. */
 import { useState } from "preact/hooks";
 import type { Key } from "../../../src/api/types.js";
-import { administers, isAdmin, type Session } from "../session/session.js";
+import { administers, isAdmin, type Part, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { EmptyState, ErrorNotice } from "../ui/notice.js";
@@ -63,6 +63,7 @@ function KeyLead({ prefix, found }: { readonly prefix: string; readonly found: K
 function KeyContent({ session, shown }: { readonly session: Session; readonly shown: Key }) {
   const { account, resources, created, expires, lastUsed, prefix, from } = shown;
   const services = useLoad(listTree, []);
+  const sees = (part: Part) => account === session.account || administers(session, part);
   return (
     <>
       <section class="card stack" aria-labelledby="about-key">
@@ -100,8 +101,10 @@ function KeyContent({ session, shown }: { readonly session: Session; readonly sh
         )}
         {services.error && !services.busy && <ErrorNotice error={services.error} onRetry={services.reload} />}
       </section>
-      <LimitsOf title="Limits that apply to it" account={account} prefix={prefix} withLink={isAdmin(session)} />
-      <CallsOf account={account} prefix={prefix} withLink={isAdmin(session)} />
+      {sees("rules") && (
+        <LimitsOf title="Limits that apply to it" {...{ account, prefix }} withLink={isAdmin(session)} />
+      )}
+      {sees("audit") && <CallsOf {...{ account, prefix }} withLink={isAdmin(session)} />}
     </>
   );
 }

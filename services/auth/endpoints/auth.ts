@@ -123,7 +123,7 @@ async function refreshGrant(
   { address, requestId = "" }: Origin,
 ): Promise<Tokens> {
   const response = await exchange(changes, {
-    ...{ client: { id: CLI_CLIENT, secret: "" }, credential: { $case: "refreshToken", value: refreshToken } },
+    ...{ clientId: CLI_CLIENT, clientSecret: "", credential: { $case: "refreshToken", value: refreshToken } },
     ...{ redirectUri: "", verifier: "", resource: "", scopes: [], address, requestId },
   });
   if (response.error !== "") throw unauthenticated(`refresh_token: ${response.description}; log in again`);

@@ -140,7 +140,7 @@ function actingFor(
  */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
-  return caller && { ...caller, resources: covering, key: undefined };
+  return caller && { ...caller, resources: covering, key: undefined, from: [] };
 }
 
 /** The decisions on the service, and on the caller that it acts for. */

@@ -68,12 +68,12 @@ export class Book {
 
   /** How many subjects it remembers. */
   get size(): number {
-    return this.#buckets.size + this.#slots.size;
+    return this.forgettable + this.#slots.size;
   }
 
-  /** How many of them have a bucket. */
-  get buckets(): number {
-    return this.#buckets.size;
+  /** How many of them can be forgotten early: those without slots, which are lent. */
+  get forgettable(): number {
+    return this.#buckets.size + (this.#quotas?.size ?? 0);
   }
 
   /**
@@ -150,8 +150,12 @@ export class Book {
     }
   }
 
-  /** Forgets the bucket that was used first, to make room. */
+  /** Forgets the bucket or the quota that was used first, to make room. */
   forgetOldest(now: number): void {
+    if (this.#quotas !== undefined && this.#quotas.size > this.#buckets.size) {
+      this.#quotas.forgetOldest();
+      return;
+    }
     const [oldest] = this.#buckets;
     if (oldest === undefined) return;
     this.#buckets.delete(oldest[0]);

@@ -214,7 +214,7 @@ export class Lender implements StateListener, LimitUses {
   /** A flood of new subjects takes the place of others of its own limit only. */
   #makeRoom(now: number): void {
     let largest: Book | undefined;
-    for (const book of this.#books.values()) if (book.buckets > (largest?.buckets ?? 0)) largest = book;
+    for (const book of this.#books.values()) if (book.forgettable > (largest?.forgettable ?? 0)) largest = book;
     if (largest === undefined) return; // All are slots, which are lent.
     largest.forgetOldest(now);
     this.#size--;

@@ -48,11 +48,11 @@ export class Devices {
   async start(request: StartDeviceRequest): Promise<StartDeviceResponse> {
     const changes = this.#changes;
     const { clientName, scopes, resource, address } = request;
-    const { id, secret } = request.client ?? { id: "", secret: "" };
+    const { clientId: id } = request;
     await changes.sync();
     const known = registeredClient(changes.state, id);
     // A metadata document proves nothing about a device, so only registered clients may ask.
-    if (known === undefined || isDocumentUrl(id) || !authenticates(changes.state, { id, secret })) {
+    if (known === undefined || isDocumentUrl(id) || !authenticates(changes.state, request)) {
       return { ...NONE, error: "invalid_client", description: "the client or its secret is unknown" };
     }
     if (!areScopes(scopes)) return { ...NONE, error: "invalid_scope", description: "a scope is no resource pattern" };

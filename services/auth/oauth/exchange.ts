@@ -9,7 +9,6 @@ import { createHash } from "node:crypto";
 import { hashToken, isToken } from "../../../src/call/token.js";
 import type { Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
-  ClientCredentials,
   ExchangeRequest,
   ExchangeResponse,
   RevokeTokenRequest,
@@ -20,7 +19,7 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { Author, LogEvent } from "../log/changelog/decide.js";
 import { type GrantToken, type GrantTokenKind, MAX_GRANT_ACCESS } from "../log/state/oauth-table.js";
 import type { State } from "../log/state/state.js";
-import { authenticates } from "./known-client.js";
+import { authenticates, type ClientCredentials } from "./known-client.js";
 import { isMcpOnly, MCP_RESOURCE, scopesOf } from "./scopes.js";
 import { createPair, type TokenPair } from "./tokens.js";
 
@@ -81,23 +80,22 @@ function issued({ resources }: Grant, pair: TokenPair, now: number): ExchangeRes
 }
 
 function outcomeOf(state: State, request: ExchangeRequest, now: number): Outcome {
-  const client = request.client ?? { id: "", secret: "" };
-  if (!authenticates(state, client)) return refusedBy("invalid_client", "the client or its secret is unknown");
+  if (!authenticates(state, request)) return refusedBy("invalid_client", "the client or its secret is unknown");
   const credential = request.credential;
   switch (credential?.$case) {
     case "code":
-      return byCode(state, request, client, now);
+      return byCode(state, request, now);
     case "refreshToken":
-      return byRefreshToken(state, request, client, now);
+      return byRefreshToken(state, request, now);
     case "deviceCode":
-      return byDeviceCode(state, credential.value, client, now);
+      return byDeviceCode(state, credential.value, request, now);
     default:
       return refusedBy("invalid_request", "no code and no token was sent");
   }
 }
 
-function byCode(state: State, request: ExchangeRequest, client: ClientCredentials, now: number): Outcome {
-  const found = find(state, request.credential?.value ?? "", ["code"], client);
+function byCode(state: State, request: ExchangeRequest, now: number): Outcome {
+  const found = find(state, request.credential?.value ?? "", ["code"], request);
   const { code } = found?.grant ?? {};
   if (found === undefined || code === undefined || code.isDevice)
     return refusedWith(invalidGrant("the code is unknown"));
@@ -117,8 +115,8 @@ function byCode(state: State, request: ExchangeRequest, client: ClientCredential
   return { kind: "tokens", grant, isFirst: true };
 }
 
-function byRefreshToken(state: State, request: ExchangeRequest, client: ClientCredentials, now: number): Outcome {
-  const found = find(state, request.credential?.value ?? "", ["refresh", "spent"], client);
+function byRefreshToken(state: State, request: ExchangeRequest, now: number): Outcome {
+  const found = find(state, request.credential?.value ?? "", ["refresh", "spent"], request);
   if (found === undefined || timestampMs(found.expires) <= now) {
     return refusedWith(invalidGrant("the refresh token is unknown, has expired, or was revoked"));
   }
@@ -143,7 +141,7 @@ function byDeviceCode(state: State, text: string, client: ClientCredentials, now
     if (timestampMs(code.expires) <= now) return refusedBy("expired_token", "the device code has expired");
     return { kind: "tokens", grant: found.grant, isFirst: true };
   }
-  if (device === undefined || device.clientId !== client.id) {
+  if (device === undefined || device.clientId !== client.clientId) {
     return refusedWith(invalidGrant("the device code is unknown"));
   }
   if (timestampMs(device.expires) <= now) return refusedBy("expired_token", "the device code has expired");
@@ -160,7 +158,7 @@ function find(
   client: ClientCredentials,
 ): GrantToken | undefined {
   const found = isToken(text) ? state.oauth.token(hashToken(text)) : undefined;
-  if (found === undefined || !kinds.includes(found.kind) || found.grant.clientId !== client.id) return undefined;
+  if (found === undefined || !kinds.includes(found.kind) || found.grant.clientId !== client.clientId) return undefined;
   return found;
 }
 
@@ -171,11 +169,10 @@ function covers({ resources }: Grant, resource: string): boolean {
 
 export async function revokeToken(changes: Changes, request: RevokeTokenRequest): Promise<RevokeTokenResponse> {
   await changes.sync();
-  const client = request.client ?? { id: "", secret: "" };
-  if (!authenticates(changes.state, client)) return { error: "invalid_client" };
+  if (!authenticates(changes.state, request)) return { error: "invalid_client" };
   const find = ({ oauth }: State): GrantToken | undefined => {
     const found = isToken(request.token) ? oauth.token(hashToken(request.token)) : undefined;
-    return found?.grant.clientId === client.id ? found : undefined;
+    return found?.grant.clientId === request.clientId ? found : undefined;
   };
   const known = find(changes.state);
   // An unknown token is no error (RFC 7009 §2.2).

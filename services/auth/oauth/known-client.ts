@@ -1,11 +1,17 @@
 /** What the authority knows about a client, and whether a request comes from it. */
 import { timingSafeEqual } from "node:crypto";
 import { hashToken } from "../../../src/call/token.js";
-import type { ClientCredentials } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { State } from "../log/state/state.js";
 
 /** The client of `portico login`. It is public, and every installation has it. */
 export const CLI_CLIENT = "portico-cli";
+
+/** How a client says who it is. */
+export interface ClientCredentials {
+  readonly clientId: string;
+  /** Empty for a public client. */
+  readonly clientSecret: string;
+}
 
 export interface KnownClient {
   readonly id: string;
@@ -33,7 +39,7 @@ export function isDocumentUrl(id: string): boolean {
 }
 
 /** Whether the credentials are the client's: a secret exactly where it has one. */
-export function authenticates({ oauth }: State, { id, secret }: ClientCredentials): boolean {
+export function authenticates({ oauth }: State, { clientId: id, clientSecret: secret }: ClientCredentials): boolean {
   if (id === CLI_CLIENT || isDocumentUrl(id)) return secret === "";
   const client = oauth.client(id);
   if (client === undefined) return false;

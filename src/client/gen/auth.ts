@@ -924,26 +924,26 @@ export interface Auth {
     /**
      * Lists the accounts by name, in pages.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     list(request?: ListAccountsRequest, options?: CallOptions): Promise<ListAccountsResponse>;
     /**
      * Creates an account.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     create(request?: CreateAccountRequest, options?: CallOptions): Promise<Account>;
     /**
      * Deletes an account with all its tokens and keys. The last account of a namespace with a password and the scope `admin` cannot
      * be deleted.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     delete(request?: DeleteAccountRequest, options?: CallOptions): Promise<DeleteAccountResponse>;
     /**
      * Replaces an account's scopes.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     setScopes(request?: SetScopesRequest, options?: CallOptions): Promise<Account>;
     /**
@@ -951,7 +951,7 @@ export interface Auth {
      * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
      * last account of a namespace with a password and the scope `admin` cannot be disabled.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     setDisabled(request?: SetDisabledRequest, options?: CallOptions): Promise<Account>;
     /**
@@ -969,7 +969,7 @@ export interface Auth {
      * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
      * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:audit.
      */
     list(request?: ListAuditRequest, options?: CallOptions): Promise<ListAuditResponse>;
   };
@@ -981,19 +981,19 @@ export interface Auth {
     /**
      * Lists the clients of the namespace by name.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListClientsRequest, options?: CallOptions): Promise<ListClientsResponse>;
     /**
      * Registers a client. Only this answer has its secret.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateClientRequest, options?: CallOptions): Promise<CreateClientResponse>;
     /**
      * Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteClientRequest, options?: CallOptions): Promise<DeleteClientResponse>;
   };
@@ -1002,20 +1002,20 @@ export interface Auth {
     /**
      * Lists the enrolment tokens. A name may have several.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListEnrolmentsRequest, options?: CallOptions): Promise<ListEnrolmentsResponse>;
     /**
      * Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateEnrolmentRequest, options?: CallOptions): Promise<CreateEnrolmentResponse>;
     /**
      * Revokes one enrolment token of a name, or all of them. Also replaces the key that signs calls of that name; for
      * `gateway`, the keys of all names.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteEnrolmentRequest, options?: CallOptions): Promise<DeleteEnrolmentResponse>;
   };
@@ -1075,26 +1075,26 @@ export interface Auth {
     /**
      * Lists the limits by ID, in pages.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     list(request?: ListLimitsRequest, options?: CallOptions): Promise<ListLimitsResponse>;
     /**
      * Creates a limit. When this answers, no gateway admits a call beyond it.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     create(request?: CreateLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
      * the new limit.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     set(request?: SetLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Deletes a limit. No gateway refuses by it any more when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     delete(request?: DeleteLimitRequest, options?: CallOptions): Promise<DeleteLimitResponse>;
     /**
@@ -1113,14 +1113,14 @@ export interface Auth {
     /**
      * Lists the services with the names that belong to them, whether or not they run.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListNamesRequest, options?: CallOptions): Promise<ListNamesResponse>;
     /**
      * Takes names from a service. Each goes to the service that has waited for it longest, else to the next that registers with
      * it. Deleting the last enrolment of a service does the same.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     release(request?: ReleaseNamesRequest, options?: CallOptions): Promise<ReleaseNamesResponse>;
   };
@@ -1129,19 +1129,19 @@ export interface Auth {
     /**
      * Lists the namespaces.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListNamespacesRequest, options?: CallOptions): Promise<ListNamespacesResponse>;
     /**
      * Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateNamespaceRequest, options?: CallOptions): Promise<CreateNamespaceResponse>;
     /**
      * Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteNamespaceRequest, options?: CallOptions): Promise<DeleteNamespaceResponse>;
   };
@@ -1170,38 +1170,38 @@ export interface Auth {
     /**
      * Lists the rules, by descending priority and then by ID; in pages for who asks for them.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     list(request?: ListRulesRequest, options?: CallOptions): Promise<ListRulesResponse>;
     /**
      * Creates a rule. The rule holds everywhere when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     create(request?: CreateRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
      * the new rule, and none grants by the old one.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     set(request?: SetRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Deletes a rule. No gateway grants by it any more when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     delete(request?: DeleteRuleRequest, options?: CallOptions): Promise<DeleteRuleResponse>;
     /**
      * Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     explain(request?: ExplainRequest, options?: CallOptions): Promise<ExplainResponse>;
     /**
      * Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     preview(request?: PreviewRequest, options?: CallOptions): Promise<PreviewResponse>;
   };

@@ -1,19 +1,25 @@
 // A disabled account: what ends, what comes back with --enabled, and what an earlier version makes
 // of its events.
 import t from "tap";
+import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { unseal } from "../../../services/auth/log/changelog/row.js";
 import { fold } from "../../../services/auth/log/state/fold.js";
 import { State } from "../../../services/auth/log/state/state.js";
 import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
-import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Entry } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
-import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { PreviewRequest, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { collectionOf } from "../../../src/store/collection.js";
+import { openStore } from "../../../src/store/open.js";
 import { toTimestamp } from "../../../src/time.js";
+import { disablingContract } from "../../contract/disabling.js";
 import { openMemoryStore } from "../../support/memory-store.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { isGood, open, openJournal, PASSWORD } from "./open.js";
 
 const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };
@@ -59,6 +65,28 @@ t.test("disabling ends logins and keys; enabling brings back the keys alone", as
 });
 
 const EVERY_RECORD = { before: 0n, filter: "", actor: "", action: "", from: undefined, until: undefined };
+
+t.test("in a SQLite file", async (t) => {
+  disablingContract(
+    t,
+    async (t) => {
+      const folder = temporaryFolder(t);
+      return () => openStore("sqlite:", folder);
+    },
+    { count: 1 },
+  );
+});
+
+t.test("in a store that several authorities share", async (t) => {
+  disablingContract(
+    t,
+    async () => {
+      const store = openMemoryStore({ mayBeStale: true });
+      return async () => ({ ...store, close: async () => undefined });
+    },
+    { count: 2 },
+  );
+});
 
 t.test("a disabled account stays disabled after another start", async (t) => {
   const store = openMemoryStore();
@@ -125,10 +153,8 @@ t.test("explain and preview know disabled accounts", async (t) => {
   t.match(effects, [{ everyAccount: true }], "every account that is left loses it");
 });
 
-type Events = NonNullable<Event["event"]>;
-
 /** The state after events, as a version reads them. */
-function stateAfter(events: readonly Events[]): State {
+function stateAfter(events: readonly LogEvent[]): State {
   const state = new State();
   state.addNamespace({ name: "default", created: undefined, id: undefined });
   for (const event of events) {
@@ -143,10 +169,10 @@ const stored = {
   ...{ created: undefined, expires: FAR, lastUsed: undefined, resources: [], lifetimeMs: 0n, from: [] },
 };
 const named = { namespace: "default", name: "bob" };
-const created: Events = { $case: "accountCreated", value: { ...named, scopes: ["staff"], password: undefined } };
-const keyCreated: Events = { $case: "keyCreated", value: { key: stored } };
-const disabled: Events = { $case: "accountDeleted", value: { ...named, disabled: true } };
-const enabled: Events = { $case: "accountEnabled", value: named };
+const created: LogEvent = { $case: "accountCreated", value: { ...named, scopes: ["staff"], password: undefined } };
+const keyCreated: LogEvent = { $case: "keyCreated", value: { key: stored } };
+const disabled: LogEvent = { $case: "accountDeleted", value: { ...named, disabled: true } };
+const enabled: LogEvent = { $case: "accountEnabled", value: named };
 
 t.test("a version that does not know disabled accounts deletes them", async (t) => {
   const here = stateAfter([created, keyCreated, disabled]);
@@ -157,6 +183,27 @@ t.test("a version that does not know disabled accounts deletes them", async (t) 
   t.equal(before.account("default", "bob"), undefined);
   t.equal(before.callerOf(stored.sha256, 0), undefined);
   t.match(stateAfter([created, keyCreated, disabled, enabled]).callerOf(stored.sha256, 0), { account: "bob" });
+});
+
+t.test("a key that such a version would let do more has an event that it does not know", async (t) => {
+  const store = openMemoryStore();
+  t.teardown(() => store.close());
+  const { call, login } = await open(t, { store });
+  const admin = await login();
+  await call(AccountsService.create, bob, admin);
+  const cases: [key: Partial<CreateKeyRequest>, event: LogEvent["$case"]][] = [
+    [{ account: "bob" }, "keyCreated"],
+    [{ admin: true }, "keyCreated"],
+    [{}, "restrictedKeyCreated"],
+    [{ account: "bob", from: ["192.0.2.7"] }, "restrictedKeyCreated"],
+    [{ admin: true, from: ["192.0.2.7"] }, "restrictedKeyCreated"],
+  ];
+  await call(AccountsService.setScopes, { name: "admin", scopes: ["admin", "staff"] }, admin);
+  for (const [key, event] of cases) {
+    await call(KeysService.create, { ...newKey, ...key }, admin);
+    const [[row, text] = ["", ""]] = (await collectionOf(store, "log").after("", 1_000)).slice(-1);
+    t.equal(Entry.decode(unseal(row, text)).events.at(-1)?.event?.$case, event, JSON.stringify(key));
+  }
 });
 
 t.test("an account that such a version creates anew replaces the disabled one", async (t) => {

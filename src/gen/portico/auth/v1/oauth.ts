@@ -39,6 +39,7 @@ export interface AuthorizationRequest {
   scopes: string[];
   /** Empty for the whole gateway, else `/mcp`. */
   resource: string;
+  /** Comes back unchanged. */
   state: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -102,15 +103,10 @@ export interface DecideResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** How a client says who it is at the token endpoint. */
-export interface ClientCredentials {
-  id: string;
-  secret: string;
-  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
-}
-
 export interface ExchangeRequest {
-  client: ClientCredentials | undefined;
+  clientId: string;
+  /** Empty for a public client. */
+  clientSecret: string;
   credential:
     | { $case: "code"; value: string }
     | { $case: "refreshToken"; value: string }
@@ -142,7 +138,9 @@ export interface ExchangeResponse {
 }
 
 export interface RevokeTokenRequest {
-  client: ClientCredentials | undefined;
+  clientId: string;
+  /** Empty for a public client. */
+  clientSecret: string;
   token: string;
   address: string;
   requestId: string;
@@ -177,9 +175,9 @@ export interface IntrospectResponse {
 }
 
 export interface StartDeviceRequest {
-  client:
-    | ClientCredentials
-    | undefined;
+  clientId: string;
+  /** Empty for a public client. */
+  clientSecret: string;
   /** What the client calls itself. */
   clientName: string;
   scopes: string[];
@@ -891,59 +889,10 @@ export const DecideResponse = {
   },
 };
 
-function createBaseClientCredentials(): ClientCredentials {
-  return { id: "", secret: "", _unknownFields: undefined };
-}
-
-export const ClientCredentials = {
-  encode(message: ClientCredentials, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.id !== "") {
-      writer.uint32(10).string(message.id);
-    }
-    if (message.secret !== "") {
-      writer.uint32(18).string(message.secret);
-    }
-    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): ClientCredentials {
-    const reader = openMessage(input);
-    const end = length === undefined ? reader.len : reader.pos + length;
-    const message = createBaseClientCredentials();
-    while (reader.pos < end) {
-      const tag = reader.uint32();
-      switch (tag >>> 3) {
-        case 1: {
-          if (tag !== 10) {
-            break;
-          }
-
-          message.id = reader.string();
-          continue;
-        }
-        case 2: {
-          if (tag !== 18) {
-            break;
-          }
-
-          message.secret = reader.string();
-          continue;
-        }
-      }
-      if ((tag & 7) === 4 || tag === 0) {
-        break;
-      }
-      keepUnknownField(message, tag, reader.skip(tag & 7));
-    }
-    closeMessage(reader);
-    return message;
-  },
-};
-
 function createBaseExchangeRequest(): ExchangeRequest {
   return {
-    client: undefined,
+    clientId: "",
+    clientSecret: "",
     credential: undefined,
     redirectUri: "",
     verifier: "",
@@ -957,8 +906,11 @@ function createBaseExchangeRequest(): ExchangeRequest {
 
 export const ExchangeRequest = {
   encode(message: ExchangeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.client !== undefined) {
-      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(90).string(message.clientSecret);
     }
     switch (message.credential?.$case) {
       case "code":
@@ -1005,7 +957,15 @@ export const ExchangeRequest = {
             break;
           }
 
-          message.client = ClientCredentials.decode(reader, reader.uint32());
+          message.clientId = reader.string();
+          continue;
+        }
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.clientSecret = reader.string();
           continue;
         }
         case 2: {
@@ -1206,13 +1166,16 @@ export const ExchangeResponse = {
 };
 
 function createBaseRevokeTokenRequest(): RevokeTokenRequest {
-  return { client: undefined, token: "", address: "", requestId: "", _unknownFields: undefined };
+  return { clientId: "", clientSecret: "", token: "", address: "", requestId: "", _unknownFields: undefined };
 }
 
 export const RevokeTokenRequest = {
   encode(message: RevokeTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.client !== undefined) {
-      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(42).string(message.clientSecret);
     }
     if (message.token !== "") {
       writer.uint32(18).string(message.token);
@@ -1239,7 +1202,15 @@ export const RevokeTokenRequest = {
             break;
           }
 
-          message.client = ClientCredentials.decode(reader, reader.uint32());
+          message.clientId = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.clientSecret = reader.string();
           continue;
         }
         case 2: {
@@ -1505,13 +1476,16 @@ export const IntrospectResponse = {
 };
 
 function createBaseStartDeviceRequest(): StartDeviceRequest {
-  return { client: undefined, clientName: "", scopes: [], resource: "", address: "", _unknownFields: undefined };
+  return { clientId: "", clientSecret: "", clientName: "", scopes: [], resource: "", address: "", _unknownFields: undefined };
 }
 
 export const StartDeviceRequest = {
   encode(message: StartDeviceRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.client !== undefined) {
-      ClientCredentials.encode(message.client, writer.uint32(10).fork()).join();
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(50).string(message.clientSecret);
     }
     if (message.clientName !== "") {
       writer.uint32(18).string(message.clientName);
@@ -1541,7 +1515,15 @@ export const StartDeviceRequest = {
             break;
           }
 
-          message.client = ClientCredentials.decode(reader, reader.uint32());
+          message.clientId = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.clientSecret = reader.string();
           continue;
         }
         case 2: {
