@@ -29,7 +29,8 @@ export function grants({ changes }: { changes: Changes }): ServicePart {
       await changes.make(authorOf(context), ({ oauth }) => {
         const grant = oauth.grant(id);
         const isVisible =
-          grant?.namespace === caller.namespace && (administers(caller, AdminPart.KEYS) || grant.account === caller.account);
+          grant?.namespace === caller.namespace &&
+          (administers(caller, AdminPart.KEYS) || grant.account === caller.account);
         if (!isVisible) throw notFound(`no grant with the ID ${id}`);
         return [{ $case: "grantEnded", value: { id, cause: "" } }];
       });
