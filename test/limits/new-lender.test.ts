@@ -13,6 +13,7 @@ interface Asked {
   readonly kept?: number;
   readonly waiting?: number;
   readonly budget?: Budget;
+  readonly refused?: number;
 }
 
 /** A lender whose change of the list is settled at once, and a clock. */
@@ -25,9 +26,13 @@ function openLender(id: string) {
   >[0]["journal"];
   const options = { journal, store: openMemoryStore(), id, maxCallMs: 2_000, log: silent, now: () => now };
   const lender = new Lender({ ...options, settled: async () => undefined });
-  const ask = async (at: number, guard: string, { kept = 0, waiting = 0, budget = Budget.CONCURRENT }: Asked) => {
+  const ask = async (
+    at: number,
+    guard: string,
+    { kept = 0, waiting = 0, budget = Budget.CONCURRENT, refused = 0 }: Asked,
+  ) => {
     now = at;
-    const amounts = { kept: BigInt(kept), waiting: BigInt(waiting), returned: 0n, soon: 0n, refused: 0n };
+    const amounts = { kept: BigInt(kept), waiting: BigInt(waiting), returned: 0n, soon: 0n, refused: BigInt(refused) };
     const need = { namespace: "default", limit: "few", revision: 1n, budget, subject: "", ...amounts };
     const loan: Loan = await lender.lend({ enrolment: undefined, guard }, 0n, need);
     return { amount: Number(loan.amount), other: loan.other };
@@ -53,5 +58,13 @@ for (const id of ["", "a"]) {
     const asked = { waiting: 50, budget: Budget.RATE };
     t.same(await ask(COUNTED_MS - 1, "first", asked), { amount: 0, other: true });
     t.same(await ask(COUNTED_MS + 1_000, "first", asked), { amount: 10, other: false });
+  });
+
+  t.test(`a new lender ("${id}") counts refused calls once, though guards state them until it lends`, async (t) => {
+    const { lender, ask } = openLender(id);
+    t.teardown(() => lender.close());
+    for (const at of [1, 50, 100]) t.same(await ask(at, "first", { refused: 7 }), { amount: 0, other: true });
+    t.same(await ask(from + 1, "first", { refused: 7 }), { amount: 0, other: false });
+    t.equal(lender.refusedOf("default", "few").refused, 7);
   });
 }

@@ -97,7 +97,6 @@ export class Lender implements StateListener, LimitUses {
     }
     if (this.#size >= (this.#options.maxSubjects ?? MAX_SUBJECTS)) this.#makeRoom(now);
     const size = book.size;
-    book.refused += Number(need.refused);
     const asked = {
       guard: borrower.guard,
       kept: Number(need.kept),
@@ -108,6 +107,8 @@ export class Lender implements StateListener, LimitUses {
     const loan = book.lend(need.budget, need.subject, asked, { since, now, time: journal.now });
     this.#size += book.size - size;
     if (loan === undefined || waits) return { ...NOTHING, retryMs: BigInt(RETRY_MS), other: true };
+    // After "other", the guard states them again.
+    book.refused += Number(need.refused);
     return loan instanceof Promise ? loan.then(loanOf) : loanOf(loan);
   }
 
