@@ -36,6 +36,8 @@ const FORGET_MS = 1_000;
 const FIRST_AHEAD = 2;
 /** Refusals are reported this often, in milliseconds. */
 const REPORT_MS = 1_000;
+/** Refusals that no lender has counted for this time are dropped, in milliseconds. */
+const STATE_MS = 30_000;
 /** The shortest time over which the calls are counted, in milliseconds. */
 const MIN_COUNTED_MS = 20;
 
@@ -181,7 +183,7 @@ export class Pool {
    * again, so a stream that ends may count some twice, and loses none.
    */
   reported(): void {
-    this.#refused -= this.#stated;
+    this.#refused = Math.max(0, this.#refused - this.#stated);
     this.#stated = 0;
   }
 
@@ -236,6 +238,8 @@ export class Pool {
       this.#demand = 0;
       return true;
     }
+    // A limit that was deleted has no lender that counts them.
+    if (now - this.#used > STATE_MS) this.#refused = 0;
     const isEnding = this.budget !== Budget.QUOTA && this.#end.monotonic - now < RENEW_MS;
     return ((this.#tokens > 0 || this.#open > 0) && isEnding) || (this.#refused > 0 && now - this.#asked >= REPORT_MS);
   }

@@ -114,3 +114,12 @@ t.test("refused calls are stated until a lender has counted them", async (t) => 
   pool.reported();
   t.equal(pool.need(at(300)).refused, 0n, "a changed limit counts anew");
 });
+
+t.test("refused calls of a limit that was deleted are not stated for ever", async (t) => {
+  const pool = poolOf();
+  pool.called(at(0).monotonic);
+  pool.refuse();
+  t.ok(pool.tend(at(29_000)), "until then a lender may count them");
+  t.notOk(pool.tend(at(31_000)));
+  t.ok(pool.isForgettable(at(31_000).monotonic));
+});
