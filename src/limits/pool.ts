@@ -179,8 +179,8 @@ export class Pool {
   }
 
   /**
-   * The lender has counted the refused calls of the request. Without its response they are stated
-   * again, so a stream that ends may count some twice, and loses none.
+   * The lender has counted the refused calls of the request. Without its response the next request
+   * states them again, so none is lost when a stream ends; some may be counted twice.
    */
   reported(): void {
     this.#refused = Math.max(0, this.#refused - this.#stated);

@@ -1,5 +1,5 @@
-// While a limit is used up for seconds, each call is refused by the limit soon, and none for
-// waiting too long.
+// While a limit is used up for seconds, the calls beyond it are refused by it, and none because it
+// has waited too long.
 import t from "tap";
 import { callOnce, isRefused, openLimited } from "./guards.js";
 

@@ -116,12 +116,11 @@ export class Bucket {
     const amount = this.#amountFor(guard, waiting, soon);
     this.#level -= amount;
     this.#append(guard, kept + amount, now);
-    const isServed = amount > 0 || waiting + soon === 0;
+    const left = Math.floor(this.#level);
+    if (amount === 0 && waiting + soon > 0) return { amount, retry: this.#queue(guard, now), left };
+    this.#keepTurns((turn) => turn.guard !== guard);
     // Calls that got none are refused. If they waited on, new calls could take each next token.
-    const short = amount < waiting ? this.#retry(1) : 0;
-    const retry = isServed ? short : this.#queue(guard, now);
-    if (isServed) this.#keepTurns((turn) => turn.guard !== guard);
-    return { amount, retry, left: Math.floor(this.#level) };
+    return { amount, retry: amount < waiting ? this.#retry(1) : 0, left };
   }
 
   #amountFor(guard: string, waiting: number, soon: number): number {
@@ -152,7 +151,10 @@ export class Bucket {
     return retry;
   }
 
-  /** @returns after how many milliseconds the bucket has some tokens, at least `MIN_RETRY_MS` */
+  /**
+   * After how many milliseconds to ask again for a number of tokens: when the bucket has them,
+   * but not at once.
+   */
   #retry(tokens: number): number {
     const { rate, burst } = this.#terms;
     const due = Math.max(0, (tokens - this.#level) / rate);

@@ -94,10 +94,8 @@ export class Quotas {
    * guards give back afterwards stays used: at most a hundredth of what was left, for each guard.
    */
   forgetOldest(): void {
-    for (const subject of this.#known.keys()) {
-      this.#known.delete(subject);
-      return;
-    }
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** What is left for a subject. @throws {StoreError} (rejects) */
@@ -121,7 +119,7 @@ export class Quotas {
     }
   }
 
-  /** Known at once, so that a lender that counts its subjects counts this one. */
+  /** The subject counts in `size` at once, not only when its number is read. */
   async #find(subject: string, time: number): Promise<Known> {
     const period = periodOf(time, this.#terms.period);
     const known = this.#known.get(subject);

@@ -44,7 +44,8 @@ export class Slots {
     // Half of the rest stays here for guards that have not asked yet.
     const amount = needed + Math.min(soon, Math.ceil((left - needed) / 2));
     this.#set(guard, kept + amount);
-    return { amount, retry: amount < waiting || amount < Math.min(soon, 1) ? RETRY_MS : 0, left: left - amount };
+    const isShort = amount < waiting || (amount === 0 && soon > 0);
+    return { amount, retry: isShort ? RETRY_MS : 0, left: left - amount };
   }
 
   /** The guard's stream has ended. @param ends when its last call has ended */

@@ -44,7 +44,10 @@ export interface Need {
   /** What it asks for at most, beyond what is kept: calls that wait, and calls that will come soon. */
   waiting: bigint;
   soon: bigint;
-  /** Calls refused since the last request, or that a shadow would have refused. */
+  /**
+   * Calls that were refused, or that a shadow would have refused, and that no lender has counted yet. After a stream has ended,
+   * some may be stated twice.
+   */
   refused: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -74,7 +77,7 @@ export interface Loan {
   amount: bigint;
   /** How long the guard may use what it now has, in milliseconds after it sent the request. */
   lifetimeMs: bigint;
-  /** If there is not enough: after how many milliseconds to ask again. */
+  /** If calls that wait got nothing: after how many milliseconds to ask again. Until then there is no more than `amount`. */
   retryMs: bigint;
   /** What the lender still has. */
   left: bigint;
