@@ -2,6 +2,7 @@
 // of the bucket in docs/limits.md. A second bucket, the meter, counts what is used.
 import t from "tap";
 import { Bucket, LOAN_MS } from "../../services/auth/limits/bucket.js";
+import { Slots } from "../../services/auth/limits/slots.js";
 import { FULL } from "../support/full.js";
 import { fc } from "../support/properties.js";
 
@@ -99,6 +100,20 @@ t.test("a burst after silence is lent whole, to one guard or to several", async 
     (name) => several.lend({ guard: name, kept: 0, returned: 0, waiting: 25, soon: 0 }, 5).amount,
   );
   t.same(amounts, [25, 25, 25, 25]);
+});
+
+t.test("a guard is told when to ask again if fewer tokens or slots are lent than calls wait", async (t) => {
+  for (const { asked, isTold } of [
+    { asked: { waiting: 3, soon: 0 }, isTold: false },
+    { asked: { waiting: 4, soon: 0 }, isTold: true },
+    { asked: { waiting: 1, soon: 9 }, isTold: false },
+    { asked: { waiting: 0, soon: 0 }, isTold: false },
+  ]) {
+    const request = { guard: "a", kept: 0, returned: 0, ...asked };
+    const title = JSON.stringify(asked);
+    t.equal(new Bucket({ rate: 0.1, burst: 3 }, 3, 0).lend(request, 0).retry > 0, isTold, `tokens: ${title}`);
+    t.equal(new Slots(3).lend(request, 0).retry > 0, isTold, `slots: ${title}`);
+  }
 });
 
 t.test("guards that were refused are served in turn, so that none is starved", async (t) => {

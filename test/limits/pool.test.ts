@@ -100,6 +100,16 @@ t.test("no tokens until a time: calls are refused at once until then", async (t)
   t.notOk(pool.isEmpty(at(2_501).monotonic));
 });
 
+t.test("a loan that is too small: its tokens are used, and the other calls are refused", async (t) => {
+  const pool = poolOf();
+  pool.need(at(0));
+  pool.receive(loan(1, { retryMs: 500n }), at(0), at(1));
+  t.ok(pool.has(at(2)));
+  pool.take(at(2).monotonic);
+  t.notOk(pool.has(at(3)));
+  t.ok(pool.isEmpty(at(3).monotonic));
+});
+
 t.test("refused calls are stated until a lender has counted them", async (t) => {
   const pool = poolOf();
   pool.refuse();
