@@ -112,6 +112,7 @@ function* eventsOf(keys: number, accounts: number, rules: number): Generator<Eve
       expires: toTimestamp(Date.now() + 90 * DAY + at),
       lastUsed: undefined,
       resources: [],
+      from: [],
       lifetimeMs: BigInt(90 * DAY),
     };
     yield { $case: "keyCreated", value: { key: value } };

@@ -141,7 +141,7 @@ async function changeRule(channel: Channel, metadata: [string, string][], change
 
 /** A change that guards do not receive. */
 async function createKey(channel: Channel, metadata: [string, string][]): Promise<void> {
-  await unary(channel, KeysService.create, { name: "key", lifetime: undefined, resources: [] }, { metadata });
+  await unary(channel, KeysService.create, { name: "key", lifetime: undefined, resources: [], from: [] }, { metadata });
 }
 
 async function logIn(channel: Channel): Promise<[string, string][]> {

@@ -12,6 +12,7 @@
  */
 import { dialectsOf } from "./dialects/dialects.js";
 import type { GatewayRequest, GatewayResponse, RequestHandler } from "./http/message.js";
+import { ProtectedResource } from "./http/protected-resource.js";
 import { admit, admitAtOnce } from "./stages/admit.js";
 import { call, deadlineOf } from "./stages/call.js";
 import { Cors, checkCors } from "./stages/cors.js";
@@ -23,12 +24,13 @@ import { queueRequests } from "./stages/request-queue.js";
 import { refuse, reject, respond, respondAtOnce, write, writeAtOnce } from "./stages/respond.js";
 import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
 
-export type HandlerOptions = Omit<StageOptions, "cors" | "dialects">;
+export type HandlerOptions = Omit<StageOptions, "cors" | "dialects" | "resource">;
 
 /** The handler of all requests to the gateway's HTTP port. It neither throws nor rejects. */
 export function createHandler(options: HandlerOptions): RequestHandler {
   const dialects = dialectsOf(options);
-  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects };
+  const resource = new ProtectedResource(options.config);
+  const stages: StageOptions = { ...options, cors: new Cors(options.config.cors), dialects, resource };
   const { callQueue } = options;
   const handler: RequestHandler = (request) => handle(request, stages);
   if (callQueue === undefined) return handler;

@@ -2,8 +2,10 @@
  * The token of a command's calls: the one in PORTICO_TOKEN, otherwise the one of the login in the
  * profile. An access token is valid for an hour. A login renews it by itself for 30 days.
  */
-import type { Tokens } from "../../src/api/types.js";
+import { readError } from "../../src/api/errors.js";
+import type { Tokens, WhoAmIResponse } from "../../src/api/types.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import type { GrantedTokens } from "./oauth-login.js";
 import type { Login, Profile, ProfileData } from "./profile.js";
 import { type HttpRequest, type HttpResponse, jsonOf, send } from "./request.js";
 
@@ -48,8 +50,10 @@ export class GivenToken implements Session {
   }
 
   async check(): Promise<void> {
-    if (await isValid(this.#base, this.#token)) return;
-    throw new CommandError("The token in PORTICO_TOKEN is wrong, has expired, or was revoked.", EXIT.login);
+    const refused = await refusalOf(this.#base, this.#token);
+    if (refused === undefined) return;
+    const why = refused === "" ? "is wrong, has expired, or was revoked." : `is refused: ${refused}`;
+    throw new CommandError(`The token in PORTICO_TOKEN ${why}`, EXIT.login);
   }
 
   async renew(): Promise<undefined> {
@@ -76,15 +80,17 @@ export class FixedToken implements Session {
   }
 }
 
+type Kept = Pick<Tokens, "namespace" | "account" | "accessToken" | "accessExpires">;
+
 /** The login that is stored in a profile. */
 export class StoredLogin implements Session {
-  readonly #base: URL;
+  readonly base: URL;
   readonly #profile: Profile;
   readonly #loginCommand: string;
 
   /** @param loginCommand the command that logs in again, for error texts */
   constructor(base: URL, profile: Profile, loginCommand: string) {
-    this.#base = base;
+    this.base = base;
     this.#profile = profile;
     this.#loginCommand = loginCommand;
   }
@@ -102,7 +108,7 @@ export class StoredLogin implements Session {
   async check(): Promise<void> {}
 
   async renew(refused: string): Promise<string | undefined> {
-    return (await isValid(this.#base, refused)) ? undefined : this.#refresh(refused);
+    return (await isValid(this.base, refused)) ? undefined : this.#refresh(refused);
   }
 
   /** @throws {CommandError} when the account or the password is wrong. */
@@ -110,11 +116,24 @@ export class StoredLogin implements Session {
     credentials: { account: string; password: string; namespace: string },
     signal: AbortSignal,
   ): Promise<ProfileData> {
-    const response = await post(this.#base, "/auth/login", { body: JSON.stringify(credentials), signal });
+    const response = await post(this.base, "/auth/login", { body: JSON.stringify(credentials), signal });
     const tokens: Tokens = JSON.parse(jsonOf(response));
     (await this.#profile.take())?.delete();
     const data = this.#keep(tokens);
     this.#profile.writeRefreshToken(tokens.refreshToken);
+    return data;
+  }
+
+  /**
+   * Keeps the tokens of a grant to the command line.
+   * @throws {CommandError} when the gateway does not know them
+   */
+  async keepGranted({ access_token, refresh_token }: GrantedTokens): Promise<ProfileData> {
+    const who = JSON.parse(jsonOf(await post(this.base, "/v1/auth/WhoAmI", { token: access_token })));
+    (await this.#profile.take())?.delete();
+    const { namespace, account, expires: accessExpires } = who as WhoAmIResponse;
+    const data = this.#keep({ namespace, account, accessToken: access_token, accessExpires });
+    this.#profile.writeRefreshToken(refresh_token);
     return data;
   }
 
@@ -126,7 +145,7 @@ export class StoredLogin implements Session {
     const data = this.#profile.read();
     if (data === undefined || this.#login(data) === undefined) return false;
     try {
-      const response = await post(this.#base, "/v1/auth/Logout", { token: await this.token() });
+      const response = await post(this.base, "/v1/auth/Logout", { token: await this.token() });
       if (response.status !== 401) jsonOf(response); // 401: it was not valid any more
     } finally {
       (await this.#profile.take())?.delete();
@@ -148,7 +167,7 @@ export class StoredLogin implements Session {
       if (login.token !== stale) return login.token;
       // Ctrl-C must not end this request: its response contains the only copy of the next refresh
       // token.
-      const response = await post(this.#base, "/auth/Auth/Refresh", {
+      const response = await post(this.base, "/auth/Auth/Refresh", {
         body: JSON.stringify({ refreshToken: taken.token }),
       });
       if (response.status === 401) {
@@ -168,15 +187,15 @@ export class StoredLogin implements Session {
     return new CommandError(`Your login has ended. Log in again: ${this.#loginCommand}`, EXIT.login);
   }
 
-  #keep({ namespace, account, accessToken, accessExpires }: Tokens): ProfileData {
-    const data = { url: this.#base.href, namespace, account, login: { token: accessToken, expires: accessExpires } };
+  #keep({ namespace, account, accessToken, accessExpires }: Kept): ProfileData {
+    const data = { url: this.base.href, namespace, account, login: { token: accessToken, expires: accessExpires } };
     this.#profile.write(data);
     return data;
   }
 
   /** The profile's login, if it is for this address. A token is never sent to another Portico. */
   #login(data: ProfileData | undefined): Login | undefined {
-    return data?.url === this.#base.href ? data.login : undefined;
+    return data?.url === this.base.href ? data.login : undefined;
   }
 }
 
@@ -190,7 +209,14 @@ function loggedOut({ url, namespace, account }: ProfileData): ProfileData {
 }
 
 async function isValid(base: URL, token: string): Promise<boolean> {
-  return (await post(base, "/v1/auth/WhoAmI", { token })).status !== 401;
+  return (await refusalOf(base, token)) === undefined;
+}
+
+/** Why a token is refused; empty where the gateway does not say, undefined if it is not refused. */
+async function refusalOf(base: URL, token: string): Promise<string | undefined> {
+  const { status, body } = await post(base, "/v1/auth/WhoAmI", { token });
+  if (status !== 401) return undefined;
+  return /^Unauthorized call made to \S+: (.*)$/.exec(readError(body)?.Detail ?? "")?.[1] ?? "";
 }
 
 function post(base: URL, path: string, parts: Pick<HttpRequest, "token" | "body" | "signal">): Promise<HttpResponse> {

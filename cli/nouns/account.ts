@@ -2,9 +2,10 @@
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
-import { CompletedOption, type NamedItems, namesOf, type Source } from "../command/candidates.js";
+import { CompletedOption, type NamedItems, namesOf, type Source, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import { collect } from "../terminal/command.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
 import { newPassword } from "../terminal/prompt.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
@@ -12,8 +13,13 @@ import { deleteCommand, listCommand, type Noun } from "./noun.js";
 const COLUMNS: readonly Column<Account>[] = [
   ["Name", ({ name }) => name],
   ["Scopes", ({ scopes }) => scopes.join(", ")],
+  ["State", ({ withoutPassword, disabled }) => stateOf(withoutPassword, disabled)],
   ["Created", ({ created }) => instant(created)],
 ];
+
+function stateOf(withoutPassword: boolean, disabled: boolean): string {
+  return [withoutPassword ? "service" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ") || "active";
+}
 
 export const accounts: NamedItems<Account> = {
   list: (client) =>
@@ -42,6 +48,12 @@ export const scopes: Source = async ({ connect }) => {
 
 interface PasswordOptions {
   readonly passwordStdin?: true;
+}
+
+/** What `set account` changes: exactly one of them. */
+interface SetOptions {
+  readonly disabled?: true;
+  readonly enabled?: true;
 }
 
 interface CreateOptions extends PasswordOptions {
@@ -76,6 +88,32 @@ const setPassword = gatewayCommand({
   },
 });
 
+const setAccount = gatewayCommand({
+  usage: "account <account>",
+  summary: "disable an account, or enable it again",
+  examples: [
+    "portico auth set account bob --disabled",
+    "portico auth set account bob --enabled    its keys work again",
+  ],
+  options: [
+    new Option("--disabled", "end its logins, and refuse its keys; when this returns, nothing accepts them").conflicts(
+      "enabled",
+    ),
+    new Option("--enabled", "let it log in, and accept its keys again"),
+  ],
+  completion: [accountNames],
+  async run({ io, client, output }, name: string, { disabled, enabled }: SetOptions) {
+    if (!disabled && !enabled) throw new CommandError("Nothing to set. Give --disabled or --enabled", EXIT.usage);
+    // Asked before: afterwards, a disabled account cannot ask.
+    const own = disabled ? await client.ask("auth/Auth/WhoAmI") : undefined;
+    const request = client.ask("auth/Accounts/SetDisabled", { name, disabled: disabled === true });
+    const account = await withSuggestion(request, name, client, accounts);
+    const isOwn = own?.account === name;
+    const words = isOwn ? "Account disabled. It was your own: log in with another one" : "Account disabled";
+    await printItem(io, output, { name, value: account, text: [disabled ? words : "Account enabled"] });
+  },
+});
+
 export const account: Noun = {
   list: listCommand({
     plural: "accounts",
@@ -90,6 +128,7 @@ export const account: Noun = {
     examples: [
       "portico auth create account bob",
       "portico auth create account alice --scope=admin --scope=billing",
+      "portico auth create account dora --scope=admin:rules    administers rules",
       "portico auth create account ci --password-stdin < password.txt",
       "portico auth create account acme --service",
     ],
@@ -120,5 +159,5 @@ export const account: Noun = {
     request: ({ client }, name) => client.ask("auth/Accounts/Delete", { name }),
   }),
 
-  set: [setScopes, setPassword],
+  set: [setScopes, setPassword, setAccount],
 };

@@ -7,7 +7,9 @@ import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
 import { account } from "./account.js";
 import { audit } from "./audit.js";
+import { client } from "./client.js";
 import { enrolment } from "./enrolment.js";
+import { grant } from "./grant.js";
 import { key } from "./key.js";
 import { applyingLimits, limit } from "./limit.js";
 import { namespace } from "./namespace.js";
@@ -15,7 +17,7 @@ import type { Noun, Verb } from "./noun.js";
 import { explain, rule } from "./rule.js";
 
 /** In the order in which the help lists them. */
-const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, audit];
+const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, client, grant, audit];
 
 const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example: string }>> = {
   list: { summary: "list rules, limits, accounts, keys, …", example: "portico auth list rules" },

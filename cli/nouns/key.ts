@@ -23,7 +23,13 @@ const COLUMNS: readonly Column<Key>[] = [
   ["Expires", ({ expires }) => instant(expires)],
   ["Last used", ({ lastUsed }) => instant(lastUsed) || "never"],
   ["Resources", ({ resources }) => resources.join(", ") || "all"],
+  ["From", ({ from }) => from.join(", ") || "anywhere"],
+  ["State", ({ admin, disabled }) => stateOf(admin, disabled)],
 ];
+
+function stateOf(admin: boolean, disabled: boolean): string {
+  return [admin ? "admin" : "", disabled ? "disabled" : ""].filter(Boolean).join(", ") || "active";
+}
 
 function list(client: GatewayClient): Promise<readonly Key[]> {
   return readPages(async (pageToken) => {
@@ -68,6 +74,8 @@ interface CreateOptions {
   readonly account?: string;
   readonly lifetime?: string;
   readonly resource?: readonly string[];
+  readonly admin?: true;
+  readonly from?: readonly string[];
 }
 
 export const key: Noun = {
@@ -85,6 +93,8 @@ export const key: Noun = {
       "portico auth create key ci",
       "portico auth create key nightly --account=acme",
       "portico auth create key ci --lifetime=30d --resource='service:helloworld:*'",
+      "portico auth create key deploy --account=robot --from=192.0.2.0/24",
+      "portico auth create key rules --admin    administers what you administer",
       "KEY=$(portico auth create key ci)",
     ],
     options: [
@@ -93,10 +103,12 @@ export const key: Noun = {
       new CompletedOption("--resource <pattern>", "limit it to what matches; again for more", resources).argParser(
         collect,
       ),
+      new Option("--from <cidr>", "only for clients at these addresses; again for more").argParser(collect),
+      new Option("--admin", "let it administer what its account may; other keys only call"),
     ],
-    async run(connection, name: string, { account, lifetime, resource }: CreateOptions) {
+    async run(connection, name: string, { account, lifetime, resource, admin, from }: CreateOptions) {
       const { client } = connection;
-      const request = { name, account, lifetime, resources: resource };
+      const request = { name, account, lifetime, resources: resource, admin, from };
       await printCreated(connection, await client.ask("auth/Keys/Create", request));
       await warnUnserved(connection, resource ?? []);
     },

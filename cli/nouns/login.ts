@@ -6,6 +6,8 @@ import { Option } from "commander";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { CompletedOption } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
+import { loginByCode, loginInBrowser } from "../http/oauth-login.js";
+import type { ProfileData } from "../http/profile.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { ask, canAsk, currentPassword, passwordFromStdin } from "../terminal/prompt.js";
@@ -15,6 +17,8 @@ import { accountNames } from "./account.js";
 interface LoginOptions {
   readonly account?: string;
   readonly passwordStdin?: true;
+  readonly web?: true;
+  readonly device?: true;
 }
 
 export const login = gatewayCommand({
@@ -25,26 +29,36 @@ export const login = gatewayCommand({
     "portico login --account bob --profile bob",
     "PORTICO_PASSWORD=… portico login",
     "portico login --password-stdin < password.txt",
+    "portico login --web    in a browser on this computer",
+    "portico login --device    by a code, in a browser anywhere",
   ],
   options: [
     new CompletedOption("--account <name>", "account to log in to (PORTICO_ACCOUNT; default admin)", accountNames),
     new Option("--password-stdin", "read the password from standard input"),
+    new Option("--web", "log in by a browser on this computer"),
+    new Option("--device", "log in by a code that you type into a browser").conflicts("web"),
   ],
   formats: [],
   readsInput: true,
   async run({ io, login, client, stored, namespace = stored?.namespace ?? DEFAULT_NAMESPACE }, options: LoginOptions) {
     if (client.exposed) io.stderr.write(`Beware: ${client.address} is not encrypted. Others may read the password.\n`);
+    if (options.web || options.device) {
+      const data = await login.keepGranted(await (options.web ? loginInBrowser : loginByCode)(login.base, io));
+      return printLogin(io, client.address, data);
+    }
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));
     const password = options.passwordStdin
       ? await passwordFromStdin(io)
       : await currentPassword(io, "Password:", " or by --password-stdin");
     const data = await login.login({ account, password, namespace }, io.signal);
-    io.stderr.write(
-      `Logged in to ${client.address} as ${visible(data.account)} (namespace ${visible(data.namespace)})\n`,
-    );
-    if (io.env.PORTICO_TOKEN) io.stderr.write("PORTICO_TOKEN is set: commands use that token, not this login\n");
+    printLogin(io, client.address, data);
   },
 });
+
+function printLogin(io: Io, address: string, { account, namespace }: ProfileData): void {
+  io.stderr.write(`Logged in to ${address} as ${visible(account)} (namespace ${visible(namespace)})\n`);
+  if (io.env.PORTICO_TOKEN) io.stderr.write("PORTICO_TOKEN is set: commands use that token, not this login\n");
+}
 
 async function askAccount(io: Io, last = "admin"): Promise<string> {
   return canAsk(io) ? ask(io, "Account:", { default: last }) : last;

@@ -6,11 +6,16 @@ import { join } from "node:path";
 import { AttentionRoutes } from "../../gateway/built-in/attention.js";
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import type { HealthRoutes } from "../../gateway/built-in/health.js";
+import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
+import { Documents } from "../../gateway/built-in/oauth/documents.js";
+import { OAuthRoutes } from "../../gateway/built-in/oauth/routes.js";
 import { Pages } from "../../gateway/built-in/pages.js";
 import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
+import { ProtectedResource } from "../../gateway/http/protected-resource.js";
+import { fetchDocument } from "../../gateway/node/fetch-document.js";
 import { type HttpPort, listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -50,7 +55,17 @@ export const startGateway = processOf(async (opening) => {
   const usage = closeWithProcess(new Usage(registry));
   const refusals = closeWithProcess(new RefusalReporter({ ...registry, authorities: () => authorities.all }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, authorities, usage, refusals, callQueue, enrolment };
+  const parts = {
+    catalog,
+    guard,
+    health,
+    authorities,
+    usage,
+    refusals,
+    callQueue,
+    enrolment,
+    authority: new OAuthAuthority(registry),
+  };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
@@ -82,6 +97,7 @@ interface HttpPortParts {
   readonly authorities?: Authorities;
   readonly usage: Usage;
   readonly refusals: RefusalReporter;
+  readonly authority: OAuthAuthority;
   readonly callQueue: OpenCallQueue["callQueue"];
   /** The gateway's enrolment token, if the authority is another process. */
   readonly enrolment?: string;
@@ -102,7 +118,8 @@ export async function openHttpPort(
   const pages = new Pages({ folder: join(import.meta.dirname, "console") });
   const problems = () => problemsOf({ config, guard, health, authorities });
   const attention = new AttentionRoutes({ routes: catalog.routes, guard, problems });
-  const own = [health, new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl }), attention, pages];
+  const documents = new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl });
+  const own = [health, documents, attention, oauthOf(parts, config), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ ...parts, own, hosts, config, log, metrics });
   checkProxies(config);
@@ -111,6 +128,12 @@ export async function openHttpPort(
   // would refuse calls that the other one can serve.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
   return listening("http", config, () => listen(handler, config.http, { ...config, budget, callQueue, tls, log }));
+}
+
+/** The gateway as authorization server. */
+function oauthOf({ catalog: { routes }, guard, authority }: HttpPortParts, config: Config): OAuthRoutes {
+  const documents = new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument });
+  return new OAuthRoutes({ authority, resource: new ProtectedResource(config), documents, routes, guard });
 }
 
 /**

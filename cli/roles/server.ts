@@ -1,6 +1,7 @@
 /** `portico server`: everything in one process. Calls between its parts use in-process channels. */
 
 import { forwardTo } from "../../gateway/built-in/forward.js";
+import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
 import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
@@ -103,7 +104,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const usage = closeWithProcess(new Usage(source));
   const refusals = closeWithProcess(new RefusalReporter({ ...source, authorities: () => [source] }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, usage, refusals, callQueue };
+  const parts = { catalog, guard, health, usage, refusals, callQueue, authority: new OAuthAuthority(source) };
   const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   dispatcher.forward = forwardTo(catalog.routes, guard);

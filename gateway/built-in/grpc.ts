@@ -45,11 +45,11 @@ export function serveBuiltInGrpc({ routes, guard, health, limits, log }: BuiltIn
 
   // Called again for each message: a stream that everyone may open continues when its caller loses
   // a scope, but must then show less.
-  const viewerOf = async ({ metadata, namespace }: Context): Promise<ReflectionViewer> => {
+  const viewerOf = async ({ metadata, namespace, clientAddress: client }: Context): Promise<ReflectionViewer> => {
     const authorization = first(metadata, "authorization");
     const token = authorization === undefined ? undefined : bearerOf(authorization);
     const only = first(metadata, SERVICE);
-    const { caller } = await guard.admit({ token, namespace, tokenRequired: false }, anyEndpoint);
+    const { caller } = await guard.admit({ token, namespace, tokenRequired: false, client }, anyEndpoint);
     return { caller, namespace, only };
   };
   const services = new GrpcServices(routes, guard);

@@ -126,6 +126,11 @@ export interface BuiltInRoutes {
   /** The reply for a path without the query; undefined for a path that is not built in. */
   reply(path: string, request: GatewayRequestHead): BareResponse | undefined | Promise<BareResponse>;
   /**
+   * The reply to a POST; undefined for a path that takes none. It receives the body itself, so only
+   * routes that anyone may call have it.
+   */
+  replyToPost?(path: string, request: GatewayRequest): Promise<BareResponse> | undefined;
+  /**
    * The reply with status 404 to a person who follows a link to a path that is not there; undefined
    * for a program, which gets the error as every other.
    */

@@ -1,6 +1,7 @@
 /** The path items of an endpoint: the operations at each of its paths. */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel } from "@bufbuild/protobuf/wkt";
+import { scopesInWords } from "../../src/contract/admin-parts.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { Callers, type Endpoint, grpcServiceOf, pathOf } from "../../src/contract/endpoint.js";
 import { deprecation, described, type Schemas } from "../../src/json/schema/messages.js";
@@ -148,7 +149,7 @@ export function operation(
     summary: repeats === undefined ? summary || name : `${summary || name} (${repeats} ${path})`,
     ...described(
       comment === `${summary}.` ? "" : comment,
-      callersInWords(callers),
+      callersInWords(endpoint),
       (bound ? BOUND_STREAM_WORDS : STREAM_WORDS)[shape],
       oneofWords(endpoint, query),
     ),
@@ -175,10 +176,11 @@ function firstSentence(comment: string): string {
  * Who may call an endpoint of the authority or the registry. The contracts of these two declare it
  * themselves.
  */
-function callersInWords(callers: Callers | undefined): string {
+function callersInWords({ callers, adminPart }: Pick<Endpoint, "callers" | "adminPart">): string {
   if (callers === undefined) return "";
   if (callers === Callers.PUBLIC) return "Everyone may call it.";
-  return callers === Callers.ACCOUNT ? "Any logged-in caller may call it." : "Only administrators may call it.";
+  if (callers === Callers.ACCOUNT) return "Any logged-in caller may call it.";
+  return `Only administrators may call it, by the scope ${scopesInWords(adminPart)}.`;
 }
 
 const STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {

@@ -18,6 +18,7 @@ import type { Config } from "../../src/config/config.js";
 import { HttpError } from "../http/errors.js";
 import type { RequestHeaders } from "../http/headers.js";
 import type { BareResponse, GatewayRequest } from "../http/message.js";
+import { pathOf } from "../http/target.js";
 
 /**
  * Ends a request with:
@@ -27,14 +28,25 @@ import type { BareResponse, GatewayRequest } from "../http/message.js";
  * @returns the reply to a preflight; undefined for any other request
  */
 export function checkCors(
-  { method, headers }: GatewayRequest,
+  { method, target, headers }: GatewayRequest,
   { cors, hosts }: { readonly cors: Cors; readonly hosts: Hosts },
 ): BareResponse | undefined {
   hosts.check(headers);
-  if (cors.isCrossOrigin(headers) && !isNavigation(method, headers)) throw crossOriginRefused(headers);
+  const isCrossOrigin = cors.isCrossOrigin(headers);
+  const isOpen = isCrossOrigin && isOpenPath(target);
+  if (isCrossOrigin && !isOpen && !isNavigation(method, headers)) throw crossOriginRefused(headers);
   // These headers together make a CORS-preflight request: may a page send this request?
   if (method !== "OPTIONS" || headers.origin === undefined || headers.requestMethod === undefined) return undefined;
-  return { status: 204, headers: cors.preflight(headers), body: "" };
+  return { status: 204, headers: isOpen ? OPEN_PREFLIGHT : cors.preflight(headers), body: "" };
+}
+
+/**
+ * Whether pages of every origin may send requests to a path: an OAuth client in a browser reads the
+ * metadata, and exchanges its code. Neither depends on who the browser's user is.
+ */
+function isOpenPath(target: string): boolean {
+  const path = pathOf(target);
+  return path === "/oauth/token" || path.startsWith("/.well-known/");
 }
 
 /**
@@ -53,6 +65,8 @@ const PREFLIGHT = [
   "Authorization, Content-Type, Platform-Namespace, X-Request-Id, Grpc-Timeout, Traceparent, Tracestate, *",
   ...["Access-Control-Max-Age", "7200"], // Two hours, the maximum in browsers.
 ];
+
+const OPEN_PREFLIGHT = ["Access-Control-Allow-Origin", "*", ...PREFLIGHT];
 
 /** The origins whose pages may call. */
 export class Cors {

@@ -27,5 +27,6 @@ export function readCredentials(
   let token = request.upgrade ? subprotocolToken(request) : undefined;
   // Any other authentication scheme counts as no token: it may be meant for a proxy.
   if (token === undefined && authorization !== undefined) token = bearerOf(authorization);
-  return { token, namespace: versioned ? undefined : namespace, tokenRequired: versioned, forbidsKnown };
+  const asked = versioned ? undefined : namespace;
+  return { token, namespace: asked, tokenRequired: versioned, forbidsKnown, client: request };
 }

@@ -8,6 +8,7 @@ import type { Metrics } from "../../src/metrics.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
 import type { Routes } from "../catalog/routes.js";
 import type { BuiltInRoutes } from "../http/message.js";
+import type { ProtectedResource } from "../http/protected-resource.js";
 import type { Cors, Hosts } from "./cors.js";
 import type { Dialects } from "./dialect.js";
 
@@ -20,6 +21,7 @@ export interface StageOptions {
   /** The built-in routes. They are searched in this order where no service has the path. */
   readonly own: readonly BuiltInRoutes[];
   readonly dialects: Dialects;
+  readonly resource: ProtectedResource;
   readonly guard: SigningGuard;
   /** Without it every request begins at once. */
   readonly callQueue?: CallQueue | undefined;

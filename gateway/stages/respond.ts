@@ -118,11 +118,16 @@ export function reject(
   thrown: unknown,
   options: StageOptions,
 ): GatewayResponse {
-  const failure = reportFailure(thrown, state, options.log);
+  const failure = challenged(reportFailure(thrown, state, options.log), request, options);
   // Clients may repeat what `gateway` refused with 429, because no service was called.
   if (state.limitRefusal !== undefined && state.limited === undefined) state.service = GATEWAY;
   const response = complete(request, state, state.dialect.writeError(request, failure, state), options);
   return recorded(request, state, response, failure.status, options);
+}
+
+/** A 401 names the metadata of the protected resource (RFC 9728 §5.1). */
+function challenged(failure: Failure, request: GatewayRequest, { resource }: StageOptions): Failure {
+  return failure.status === 401 ? { ...failure, headers: resource.challengeElsewhere(request) } : failure;
 }
 
 /**
@@ -212,7 +217,8 @@ function complete(
   if (session !== undefined)
     return { status, headers: ["X-Request-Id", requestId, ...limits], body, length: 0, session };
   const standard = own.includes("Cache-Control") ? NO_SNIFFING : STANDARD;
-  const corsHeaders = cors.headers(request.headers);
+  const isOpen = own.length > 0 && own.includes("Access-Control-Allow-Origin");
+  const corsHeaders = isOpen ? NO_HEADERS : cors.headers(request.headers);
   const headers = [...standard, "X-Request-Id", requestId];
   if (corsHeaders.length + own.length > 0) headers.push(...corsHeaders, ...own);
   if (limitState !== undefined) headers.push(...limits);

@@ -26,6 +26,7 @@ import { pathsInWords } from "./viewer.js";
  * - 400 no URI can have such a path
  * - 403 a link from another origin leads to an endpoint: following a link must not call anything
  * - 404 no endpoint, page or document has the path
+ * - 303, 401, 413, 429 a form of the authorization server: see gateway/built-in/oauth
  * - 405 the method is not one of the methods in the header Allow
  * - 415 a gRPC path with a content type that is neither gRPC's nor Connect's
  * - 503 the catalog of services has not arrived yet; `/readyz` says that the gateway is not ready
@@ -147,6 +148,8 @@ function replyFromBuiltIn(
 ): BareResponse | Promise<BareResponse> | undefined {
   for (const paths of own) {
     if (!paths.roots.some((root) => path === root || path.startsWith(`${root}/`))) continue;
+    const posted = request.method === "POST" ? paths.replyToPost?.(path, request) : undefined;
+    if (posted !== undefined) return posted;
     const reply = paths.reply(path, request);
     if (reply === undefined) continue;
     if (request.method === "GET" || request.method === "HEAD") return reply;

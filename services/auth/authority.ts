@@ -4,6 +4,7 @@
  *     endpoints/  one file for each gRPC service; a change goes to the change log, and is
  *                 acknowledged when every guard has applied it
  *     login/      passwords, and the throttle for failed logins
+ *     oauth/      the authorization server: clients, consent, grants and their tokens
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
 
@@ -58,6 +59,9 @@ import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, LoginThrottle } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
+import { clients } from "./oauth/clients.js";
+import { grants } from "./oauth/grants.js";
+import { oauth } from "./oauth/oauth.js";
 import { StoredServices } from "./stored-services.js";
 
 /** Options of `openAuthority`. */
@@ -221,6 +225,7 @@ function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: Aut
       namespaces({ changes, passwords }),
       enrolments({ changes, joinsOtherwise }),
       names({ changes }),
+      ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts })],
       audit({ changes }),
       ...[usage({ changes, window }), refusals({ changes })],
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),

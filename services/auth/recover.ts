@@ -12,7 +12,7 @@ import { type KeyValueStore, StoreError } from "../../src/store/store.js";
 
 import { openBeside } from "./beside.js";
 import { ADMIN, deletePasswordFile } from "./bootstrap.js";
-import type { Decide } from "./log/changelog/decide.js";
+import type { Decide, LogEvent } from "./log/changelog/decide.js";
 import { PORTICO } from "./log/changelog/journal.js";
 import type { State } from "./log/state/state.js";
 import { checkPassword, type PasswordCost, Passwords, randomPassword } from "./login/passwords.js";
@@ -30,9 +30,9 @@ interface Options {
 }
 
 /**
- * Sets the password of the account `admin`, which ends its logins. Creates the account, or gives it
- * the scope `admin`, if either is missing. Its API keys stay as they are. Once this resolves, no
- * guard decides without the change.
+ * Sets the password of the account `admin`, which ends its logins. Creates the account, gives it
+ * the scope `admin`, or enables it, if that is needed. Its API keys stay as they are. Once this
+ * resolves, no guard decides without the change.
  * @throws {StoreError} when the store cannot be used or is not set up, or when the data folder
  *   belongs to another store.
  * @throws {StatusError} INVALID_ARGUMENT for a password that is too short or too long; UNAVAILABLE
@@ -60,10 +60,11 @@ export async function recoverAdmin(options: Options): Promise<void> {
 
 function recovery(state: State, password: PasswordHash): ReturnType<Decide> {
   const account = { namespace: DEFAULT_NAMESPACE, name: ADMIN };
-  const scopes = state.account(DEFAULT_NAMESPACE, ADMIN)?.scopes;
+  const { scopes, disabled } = state.account(DEFAULT_NAMESPACE, ADMIN) ?? {};
   if (scopes === undefined)
     return [{ $case: "accountCreated", value: { ...account, scopes: [ADMIN_SCOPE], password } }];
-  const set = { $case: "passwordSet" as const, value: { ...account, password } };
-  if (scopes.includes(ADMIN_SCOPE)) return [set];
-  return [{ $case: "scopesSet", value: { ...account, scopes: [...scopes, ADMIN_SCOPE] } }, set];
+  const events: LogEvent[] = [{ $case: "passwordSet", value: { ...account, password } }];
+  if (disabled) events.unshift({ $case: "accountEnabled", value: account });
+  if (scopes.includes(ADMIN_SCOPE)) return events;
+  return [{ $case: "scopesSet", value: { ...account, scopes: [...scopes, ADMIN_SCOPE] } }, ...events];
 }

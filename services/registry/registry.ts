@@ -7,8 +7,9 @@ import type { Logger } from "pino";
 import type { KnownCaller } from "../../src/access/callers/known-caller.js";
 import { type GrpcTarget, isUnixSocket } from "../../src/address/address.js";
 import { isSrvName } from "../../src/address/srv.js";
-import { type Guard, isAdmin, isVisible } from "../../src/call/admission.js";
+import { type Guard, isVisible } from "../../src/call/admission.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
+import { administers } from "../../src/contract/admin-parts.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { commentOf, summaryOf } from "../../src/contract/comments.js";
 import { type Endpoint, pathOf, subjectOf } from "../../src/contract/endpoint.js";
@@ -186,7 +187,7 @@ async function list(
   const names = new Set(visible.map(({ name }) => name));
   // The endpoints of an absent service are not known, so the rules cannot decide whether it may be
   // seen.
-  const seesAway = system || (caller !== undefined && isAdmin(caller));
+  const seesAway = system || (caller !== undefined && administers(caller));
   const seesSources = seesAway && (system || caller?.namespace === DEFAULT_NAMESPACE);
   const isShown = (other: string): boolean => names.has(other) || (seesAway && !directory.services.has(other));
   const sourceOf = (name: string): ServiceSource =>

@@ -16,14 +16,14 @@
  * This room knows no password.
  */
 
-import type { AuthorizationResult, Decision } from "../call/admission.js";
+import type { AddressRanges } from "../address/client-address.js";
+import type { AuthorizationResult } from "../call/admission.js";
 import {
   type Admission,
   authorityUnreachable,
   type Credentials,
   type FollowedStream,
   type Guarded,
-  isAdmin,
   namespaceReplaced,
   type RefusalCause,
   refusal,
@@ -40,6 +40,7 @@ import { Limiter } from "../limits/limiter.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
+import { countsAt, decideByDeclaration } from "./decide/declaration.js";
 import { withinLimits } from "./decide/limits.js";
 import { Access } from "./decide/rules.js";
 import type { AuthorityAccess } from "./follow/authority-access.js";
@@ -54,7 +55,7 @@ const EVERY_CALLER = { has: () => true };
 interface Denied {
   readonly namespace: string;
   readonly bearer: KnownCaller | undefined;
-  /** The bearer, unless it has expired. */
+  /** The bearer, unless it has expired, or is a key for clients at other addresses. */
   readonly valid: KnownCaller | undefined;
   /** The bearer, unless it does not count at the endpoint. */
   readonly caller: KnownCaller | undefined;
@@ -170,7 +171,7 @@ export class OpenGuard implements SigningGuard {
   }
 
   #admit(credentials: Credentials, endpoint: Guarded, bearer: KnownCaller | undefined, now: number): Admission {
-    const valid = bearer !== undefined && bearer.expires > this.#policy.timeAt(now) ? bearer : undefined;
+    const valid = bearer !== undefined && this.#isValid(bearer, credentials, now) ? bearer : undefined;
     const own = valid?.enrolment === undefined ? valid?.namespace : undefined;
     const namespace = credentials.namespace ?? own ?? DEFAULT_NAMESPACE;
     const caller = countsAt(endpoint, namespace, valid) ? valid : undefined;
@@ -178,7 +179,7 @@ export class OpenGuard implements SigningGuard {
     const decision =
       credentials.tokenRequired && caller === undefined
         ? "unauthorized"
-        : this.#authorize(endpoint, namespace, caller?.namespaceId, caller);
+        : this.#authorize(endpoint, namespace, caller?.namespaceId, caller, credentials.forbidsKnown);
     if (decision !== "granted") {
       const isForbidden = decision === "unauthorized" && credentials.forbidsKnown === true;
       const refused = this.#reasonOf(credentials, endpoint, { namespace, bearer, valid, caller, decision });
@@ -186,6 +187,10 @@ export class OpenGuard implements SigningGuard {
     }
     const { namespaceId } = caller ?? this.#policy.current.rulesOf(namespace);
     return { endpoint, caller, namespace, namespaceId };
+  }
+
+  #isValid({ expires, from }: KnownCaller, { client }: Credentials, now: number): boolean {
+    return expires > this.#policy.timeAt(now) && (from === undefined || isFrom(from, client));
   }
 
   /**
@@ -196,7 +201,10 @@ export class OpenGuard implements SigningGuard {
     const { namespace, bearer, valid, caller, decision } = denied;
     if (token !== undefined && caller === undefined) {
       if (valid !== undefined) return causeOf("OTHER_TOKEN", valid.namespace, bearer);
-      if (bearer !== undefined) return causeOf("EXPIRED", bearer.namespace, bearer);
+      if (bearer !== undefined) {
+        const isExpired = bearer.expires <= this.#policy.timeAt(performance.now());
+        return causeOf(isExpired ? "EXPIRED" : "OTHER_ADDRESS", bearer.namespace, bearer, bearer.key);
+      }
       return this.#endOf(token, namespace);
     }
     if (decision === "limited") return causeOf("LIMIT", namespace, bearer, caller?.key);
@@ -210,8 +218,9 @@ export class OpenGuard implements SigningGuard {
   #endOf(token: string, asked: string): RefusalCause {
     const { key, ended } = this.#callers.endOf(token);
     if (ended === undefined) return { reason: "UNKNOWN_TOKEN", namespace: asked, account: "", key, cause: "" };
-    const { namespace, account, revoked } = ended;
-    return { reason: revoked ? "REVOKED" : "EXPIRED", namespace, account, key, cause: "" };
+    const { namespace, account, revoked, disabled } = ended;
+    const reason = disabled ? "DISABLED" : revoked ? "REVOKED" : "EXPIRED";
+    return { reason, namespace, account, key, cause: "" };
   }
 
   onChange(listener: () => void): void {
@@ -310,14 +319,15 @@ export class OpenGuard implements SigningGuard {
     { endpoint, namespace, namespaceId, service }: Admission,
     caller: Caller | undefined,
   ): AuthorizationResult {
-    const decision = this.#authorize(endpoint, namespace, namespaceId, caller);
+    // Where the call entered, its token was admitted there, at `/mcp` or elsewhere.
+    const decision = this.#authorize(endpoint, namespace, namespaceId, caller, true);
     if (decision !== "granted" || service === undefined) return decision;
     return this.#policy.current.rulesOf(namespace).decide(endpoint.segments, [serviceScope(service)]);
   }
 
-  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean {
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded, byMcp = false): boolean {
     const counted = countsAt(endpoint, namespace, caller) ? caller : undefined;
-    return this.#authorize(endpoint, namespace, undefined, counted) === "granted";
+    return this.#authorize(endpoint, namespace, undefined, counted, byMcp) === "granted";
   }
 
   count(admission: Admission, call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
@@ -332,6 +342,7 @@ export class OpenGuard implements SigningGuard {
    * @param namespaceId of the caller's namespace; undefined means the namespace of the current
    * rules
    * @param caller one that `countsAt` the endpoint
+   * @param byMcp see `withinLimits`
    * @throws {StatusError} UNAVAILABLE if the rules would grant the call, but belong to another
    * namespace of the same name. A namespace was then created anew, and either this guard or the
    * process that admitted the call before it does not know that yet.
@@ -341,15 +352,16 @@ export class OpenGuard implements SigningGuard {
     namespace: string,
     namespaceId: string | undefined,
     caller: Caller | undefined,
+    byMcp?: boolean,
   ): AuthorizationResult {
     const { callers, segments } = endpoint;
     if (callers === Callers.PUBLIC) return "granted";
     if (callers === undefined && this.#service !== undefined && segments.name !== this.#service) {
       throw new Error(`the guard of ${this.#service} cannot judge ${endpoint.name}: it has not its rules`);
     }
-    if (callers !== undefined) return withinLimits(decideByDeclaration(callers, caller), segments, caller);
+    if (callers !== undefined) return withinLimits(decideByDeclaration(endpoint, caller), segments, caller);
     const rules = this.#policy.current.rulesOf(namespace);
-    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller);
+    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller, byMcp);
     const isReplaced = namespaceId !== undefined && rules.namespaceId !== namespaceId;
     if (decision === "granted" && isReplaced) throw namespaceReplaced(namespace);
     return decision;
@@ -365,21 +377,8 @@ function causeOf(
   return { reason, namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause };
 }
 
-/**
- * A token counts only in the namespace that issued it. An enrolment counts only at endpoints for
- * enrolled callers.
- */
-function countsAt(endpoint: Guarded, namespace: string, caller: Caller | undefined): boolean {
-  if (caller?.enrolment !== undefined) return endpoint.callers === Callers.ENROLLED;
-  return caller?.namespace === namespace;
-}
-
-/** Decides at an endpoint that declares which callers may call it. */
-function decideByDeclaration(callers: Callers, caller: Caller | undefined): Decision {
-  if (caller === undefined) return "unauthorized";
-  const enough =
-    callers === Callers.ACCOUNT ||
-    (callers === Callers.ADMIN && isAdmin(caller)) ||
-    (callers === Callers.ENROLLED && caller.enrolment !== undefined);
-  return enough ? "granted" : "forbidden";
+/** Whether a client is at one of the addresses that a key is for. */
+function isFrom(from: AddressRanges, client: Credentials["client"]): boolean {
+  const address = typeof client === "object" ? client.remoteAddress : client;
+  return address !== undefined && from.has(address);
 }

@@ -46,19 +46,44 @@ export function canonicalAddress(text: string): string | undefined {
 
 /** The start of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */
 const MAPPED = "::ffff:";
+const MAPPED_BITS = 96;
+
+/** A set of IP addresses and CIDR ranges (RFC 4632, RFC 4291 §2.3). */
+export class AddressRanges {
+  /** As given. */
+  readonly texts: readonly string[];
+  readonly #ranges = new BlockList();
+
+  /** @throws {SyntaxError} with the accepted forms */
+  constructor(texts: readonly string[]) {
+    this.texts = texts;
+    for (const { address, family, prefix } of texts.map(readRange)) this.#ranges.addSubnet(address, prefix, family);
+  }
+
+  /**
+   * Whether an address is in the set. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as the
+   * IPv4 address. A zone (`fe80::1%eth0`) is not compared. A text that is not an address is in no
+   * set.
+   */
+  has(address: string): boolean {
+    const zone = address.indexOf("%");
+    const plain = zone < 0 ? address : address.slice(0, zone);
+    const family = isIP(plain);
+    return family !== 0 && this.#ranges.check(plain, family === 4 ? "ipv4" : "ipv6");
+  }
+}
 
 /**
- * The proxies in front of Portico, as a set of IP addresses and CIDR ranges (RFC 4632, RFC 4291
- * §2.3), from the setting `PORTICO_TRUSTED_PROXIES`.
+ * The proxies in front of Portico, from the setting `PORTICO_TRUSTED_PROXIES`.
  */
 export class TrustedProxies {
-  readonly #ranges = new BlockList();
+  readonly #ranges: AddressRanges;
   /** Whether no proxy is trusted; then `has` need not be called. */
   readonly empty: boolean;
 
-  private constructor(ranges: readonly Range[]) {
-    this.empty = ranges.length === 0;
-    for (const { address, family, prefix } of ranges) this.#ranges.addSubnet(address, prefix, family);
+  private constructor(texts: readonly string[]) {
+    this.empty = texts.length === 0;
+    this.#ranges = new AddressRanges(texts);
   }
 
   /**
@@ -66,20 +91,16 @@ export class TrustedProxies {
    * @throws {SyntaxError} with the accepted forms
    */
   static parse(text: string): TrustedProxies {
-    return new TrustedProxies(text === "none" ? [] : text.split(",").map((range) => readRange(range.trim())));
+    try {
+      return new TrustedProxies(text === "none" ? [] : text.split(",").map((range) => range.trim()));
+    } catch (error) {
+      throw new SyntaxError((error as Error).message.replace("must be", "must be none, or"), { cause: error });
+    }
   }
 
-  /**
-   * Whether a socket's `remoteAddress` is a trusted proxy. An IPv4-mapped IPv6 address (RFC 4291
-   * §2.5.5.2) counts as the IPv4 address. A zone (`fe80::1%eth0`) is not compared. A text that is
-   * not an address is not trusted.
-   */
+  /** Whether a socket's `remoteAddress` is a trusted proxy. */
   has(address: string): boolean {
-    if (this.empty) return false;
-    const zone = address.indexOf("%");
-    const plain = zone < 0 ? address : address.slice(0, zone);
-    const family = isIP(plain);
-    return family !== 0 && this.#ranges.check(plain, family === 4 ? "ipv4" : "ipv6");
+    return !this.empty && this.#ranges.has(address);
   }
 }
 
@@ -96,7 +117,11 @@ function readRange(text: string): Range {
   const bits = family === 4 ? 32 : 128;
   const valid = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
   if (family === 0 || rest.length > 0 || !valid) {
-    throw new SyntaxError(`must be none, or addresses and CIDR ranges such as 10.0.0.0/8 or fd00::1 (not "${text}")`);
+    throw new SyntaxError(`must be addresses and CIDR ranges such as 10.0.0.0/8 or fd00::1 (not "${text}")`);
   }
-  return { address, family: family === 4 ? "ipv4" : "ipv6", prefix: prefix === undefined ? bits : Number(prefix) };
+  const length = prefix === undefined ? bits : Number(prefix);
+  const canonical = canonicalAddress(address) as string;
+  const isMapped = family === 6 && isIP(canonical) === 4 && length >= MAPPED_BITS;
+  if (isMapped) return { address: canonical, family: "ipv4", prefix: length - MAPPED_BITS };
+  return { address, family: family === 4 ? "ipv4" : "ipv6", prefix: length };
 }

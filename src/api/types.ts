@@ -82,6 +82,12 @@ export interface Key {
   readonly lastUsed?: Timestamp;
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
+  /** Whether it administers what its account may administer. Other keys only call services, and manage the account's own keys. */
+  readonly admin: boolean;
+  /** Addresses and CIDR ranges of the clients that may use it, such as `192.0.2.0/24`; none means all. */
+  readonly from: readonly string[];
+  /** Whether its account is disabled, so that the key is refused until the account is enabled. */
+  readonly disabled: boolean;
 }
 
 export interface CreateKeyResponse {
@@ -175,11 +181,16 @@ export interface ListAccountsResponse {
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   readonly name: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
   /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
   readonly withoutPassword: boolean;
+  /** Whether it is disabled: it cannot log in, and its API keys are refused. */
+  readonly disabled: boolean;
 }
 
 export interface ListAuditResponse {
@@ -239,6 +250,32 @@ export interface WhoAmIResponse {
   readonly expires: Timestamp;
 }
 
+export interface ListClientsResponse {
+  readonly clients: readonly Client[];
+}
+
+export interface Client {
+  /** The client_id of its requests. */
+  readonly id: string;
+  readonly name: string;
+  /** Compared exactly; the port of a loopback address is free (RFC 8252 §7.3). */
+  readonly redirectUris: readonly string[];
+  /** Whether it authenticates by a secret. Otherwise it is public. */
+  readonly confidential: boolean;
+  readonly created: Timestamp;
+}
+
+export interface CreateClientResponse {
+  readonly client: Client;
+  /** `ptc_…`; empty for a public client. Keep it: it cannot be shown again. */
+  readonly secret: string;
+}
+
+export interface DeleteClientResponse {
+  /** How many grants ended with it. */
+  readonly grants: number;
+}
+
 export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
 }
@@ -255,6 +292,29 @@ export interface CreateEnrolmentResponse {
   /** The token, `pte_…`. Keep it: it cannot be shown again. */
   readonly secret: string;
   readonly enrolment: Enrolment;
+}
+
+export interface ListGrantsResponse {
+  readonly grants: readonly Grant[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
+}
+
+export interface Grant {
+  readonly id: string;
+  readonly account: string;
+  /** A registered client, or the URL of a metadata document. */
+  readonly clientId: string;
+  /** What the client calls itself. Nobody has checked it. */
+  readonly clientName: string;
+  /** Resource patterns that its tokens are limited to; none means no limit. */
+  readonly resources: readonly string[];
+  /** Whether its tokens count at `/mcp` only. */
+  readonly mcpOnly: boolean;
+  readonly created: Timestamp;
+  readonly expires: Timestamp;
+  /** When it last got tokens; absent before the first. A token lives for an hour. */
+  readonly lastUsed?: Timestamp;
 }
 
 export interface ListNamesResponse {
@@ -323,7 +383,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -343,7 +403,9 @@ export type Reason =
   | "DECLARATION"
   | "SERVICE"
   | "OVERLOAD"
-  | "CALL_LIMIT";
+  | "CALL_LIMIT"
+  | "DISABLED"
+  | "OTHER_ADDRESS";
 
 export interface FindRefusalsResponse {
   /** At most 100. Of many like calls in the same seconds, the latest are remembered one by one, and the others are counted. */
@@ -704,6 +766,10 @@ export interface CreateKeyRequest {
   readonly resources?: readonly string[];
   /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
   readonly account?: string;
+  /** Whether the key administers what its account may administer. */
+  readonly admin?: boolean;
+  /** Addresses and CIDR ranges (RFC 4632, RFC 4291) of the clients that may use it, such as `192.0.2.0/24`, at most 100; none means all. */
+  readonly from?: readonly string[];
 }
 
 export interface RevokeKeyRequest {
@@ -787,7 +853,10 @@ export interface CreateAccountRequest {
   readonly name?: string;
   /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes?: readonly string[];
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   readonly withoutPassword?: boolean;
@@ -814,10 +883,17 @@ export interface ScopeList {
   readonly scopes?: readonly string[];
 }
 
+export interface SetDisabledRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string;
+  /** Whether it is disabled from now on. */
+  readonly disabled?: boolean;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string;
-  /** Needed unless the caller holds the scope `admin`. */
+  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
   readonly currentPassword?: string;
   readonly newPassword?: string;
 }
@@ -852,6 +928,20 @@ export interface RefreshRequest {
   readonly refreshToken?: string;
 }
 
+export interface CreateClientRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
+  readonly name?: string;
+  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  readonly redirectUris?: readonly string[];
+  /** Whether the client gets a secret, because it runs on a server that can keep one. */
+  readonly confidential?: boolean;
+}
+
+export interface DeleteClientRequest {
+  /** The client's ID as listed, or the URL of a metadata document. */
+  readonly id?: string;
+}
+
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   readonly name?: string;
@@ -863,6 +953,18 @@ export interface DeleteEnrolmentRequest {
   /** The name that the token was created for, such as `greeter`. */
   readonly name?: string;
   /** The token to revoke, such as `pte_4fGh81`; empty means all tokens of the name. */
+  readonly id?: string;
+}
+
+export interface ListGrantsRequest {
+  /** Most grants in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string;
+}
+
+export interface DeleteGrantRequest {
+  /** As listed. */
   readonly id?: string;
 }
 
@@ -964,13 +1066,13 @@ export interface Endpoints {
   /**
    * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
    * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
-   * it, and a key that is limited to resources cannot create any.
+   * it, and a key that is limited to resources or addresses cannot create any. Only a key that administers creates one that does.
    */
   "auth/Keys/Create": { readonly request: CreateKeyRequest; readonly response: CreateKeyResponse };
   /** Revokes a key. When this answers, no gateway accepts the key. */
   "auth/Keys/Revoke": { readonly request: RevokeKeyRequest; readonly response: Empty };
   /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * Replaces a key by a new one with the same name, limits, addresses and lifetime, which administers if the old one does. The old key stays valid for the overlap. If the
    * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
    */
   "auth/Keys/Rotate": { readonly request: RotateKeyRequest; readonly response: CreateKeyResponse };
@@ -1001,6 +1103,12 @@ export interface Endpoints {
   /** Replaces an account's scopes. */
   "auth/Accounts/SetScopes": { readonly request: SetScopesRequest; readonly response: Account };
   /**
+   * Disables or enables an account. When it answers a disabling, no gateway accepts a token or key of the account, and its open streams
+   * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
+   * last account of a namespace with a password and the scope `admin` cannot be disabled.
+   */
+  "auth/Accounts/SetDisabled": { readonly request: SetDisabledRequest; readonly response: Account };
+  /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
    * them one by one. An administrator may set any password. Others set their own, and give the current one.
    */
@@ -1022,6 +1130,12 @@ export interface Endpoints {
   "auth/Auth/Logout": { readonly request: Empty; readonly response: Empty };
   /** Returns the caller's account, namespace and scopes. */
   "auth/Auth/WhoAmI": { readonly request: Empty; readonly response: WhoAmIResponse };
+  /** Lists the clients of the namespace by name. */
+  "auth/Clients/List": { readonly request: Empty; readonly response: ListClientsResponse };
+  /** Registers a client. Only this answer has its secret. */
+  "auth/Clients/Create": { readonly request: CreateClientRequest; readonly response: CreateClientResponse };
+  /** Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one. */
+  "auth/Clients/Delete": { readonly request: DeleteClientRequest; readonly response: DeleteClientResponse };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
   /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */
@@ -1031,6 +1145,10 @@ export interface Endpoints {
    * `gateway`, the keys of all names.
    */
   "auth/Enrolments/Delete": { readonly request: DeleteEnrolmentRequest; readonly response: Empty };
+  /** Lists the grants by account, oldest first. */
+  "auth/Grants/List": { readonly request: ListGrantsRequest; readonly response: ListGrantsResponse };
+  /** Ends a grant with its tokens and its code. When this answers, no gateway accepts them. */
+  "auth/Grants/Delete": { readonly request: DeleteGrantRequest; readonly response: Empty };
   /** Lists the services with the names that belong to them, whether or not they run. */
   "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
   /**

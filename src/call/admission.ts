@@ -6,8 +6,9 @@
  * This room knows no rule.
  */
 
+import { administers, isAdminScope, scopesInWords } from "../contract/admin-parts.js";
 import { Callers, type Endpoint } from "../contract/endpoint.js";
-import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../contract/names.js";
+import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
 import type { Caller } from "./caller.js";
 import type { CountedCall, LimitedCall } from "./limited-call.js";
@@ -37,18 +38,23 @@ export interface Credentials {
    */
   readonly tokenRequired: boolean;
   /**
-   * Whether a known caller that no rule admits is refused with PERMISSION_DENIED instead of
-   * UNAUTHENTICATED. For clients that ask for another token whenever they get 401, such as MCP
-   * clients.
+   * Whether it is a tool call at `/mcp`. Then a known caller that no rule admits is refused with
+   * PERMISSION_DENIED instead of UNAUTHENTICATED, because MCP clients ask for another token
+   * whenever they get 401; and tokens that were granted for `/mcp` alone count.
    */
   readonly forbidsKnown?: boolean | undefined;
+  /**
+   * The client's address, or the request that has it: only some API keys depend on it, and for a
+   * client behind a proxy it is computed. Such a key does not count where it is undefined.
+   */
+  readonly client?: string | { readonly remoteAddress: string } | undefined;
 }
 
 /**
  * What a guard decides on: an endpoint, or a built-in route of the gateway that declares its
  * callers.
  */
-export type Guarded = Pick<Endpoint, "service" | "name" | "resource" | "segments" | "callers">;
+export type Guarded = Pick<Endpoint, "service" | "name" | "resource" | "segments" | "callers" | "adminPart">;
 
 /** Proof that a guard admitted a call. */
 export interface Admission {
@@ -62,11 +68,6 @@ export interface Admission {
   readonly namespaceId?: string | undefined;
   /** The service that calls, for itself or for the caller; undefined for a gateway or a client. */
   readonly service?: string | undefined;
-}
-
-/** Whether a caller or an account administers its namespace. */
-export function isAdmin({ scopes }: { readonly scopes: readonly string[] }): boolean {
-  return scopes.includes(ADMIN_SCOPE);
 }
 
 /** The scope by which rules name a service that calls others. */
@@ -95,8 +96,9 @@ export interface Guard {
    * Whether `admit` would admit a known caller, by the current rules. For lists that show each
    * caller only what it may call. It is no admission: a listed endpoint is authorized again when it
    * is called.
+   * @param byMcp whether it would be called at `/mcp`
    */
-  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded): boolean;
+  allows(caller: Caller | undefined, namespace: string, endpoint: Guarded, byMcp?: boolean): boolean;
 
   /**
    * Counts an admitted call against the limits of calls that match it. To be called once for each
@@ -187,7 +189,9 @@ export interface RefusalCause {
     | "NO_RULE"
     | "RULE"
     | "DECLARATION"
-    | "CALL_LIMIT";
+    | "CALL_LIMIT"
+    | "DISABLED"
+    | "OTHER_ADDRESS";
   readonly namespace: string;
   /** Empty without a token that is or was valid. */
   readonly account: string;
@@ -218,14 +222,30 @@ export function refusal(
   refused?: RefusalCause,
 ): StatusError {
   if (decision === "unauthorized" || caller === undefined) {
-    const message = `Unauthorized call made to ${endpoint.name}`;
+    const message = `Unauthorized call made to ${endpoint.name}${unauthorizedInWords(refused)}`;
     return withoutStack(() => new RefusalError(Code.UNAUTHENTICATED, message, refused));
   }
   const name = caller.enrolment === undefined ? caller.account : `service ${caller.enrolment}`;
-  const why = decision === "limited" ? `: ${limitsInWords(caller)}` : "";
+  const why = decision === "limited" ? `: ${limitsInWords(caller)}` : declarationInWords(endpoint, caller);
   return withoutStack(
     () => new RefusalError(Code.PERMISSION_DENIED, `Forbidden call made to ${endpoint.name} by ${name}${why}`, refused),
   );
+}
+
+/** What a client may do about a key that does not count; empty for other reasons. */
+function unauthorizedInWords(refused: RefusalCause | undefined): string {
+  const { reason, key } = refused ?? {};
+  if (reason === "DISABLED") return `: the account of the API key ${key} is disabled; an administrator can enable it`;
+  if (reason !== "OTHER_ADDRESS") return "";
+  return `: the API key ${key} is for clients at other addresses; call from one of them, or create a key for yours`;
+}
+
+/** What an administrator lacks at an endpoint for administrators; empty for all other callers. */
+function declarationInWords({ callers, adminPart }: Guarded, caller: Caller): string {
+  if (callers !== Callers.ADMIN || !caller.scopes.some(isAdminScope)) return "";
+  const held = { scopes: caller.scopes };
+  if (!administers(held, adminPart)) return `, who lacks the scope ${scopesInWords(adminPart)}`;
+  return ": this API key administers nothing; log in, or create one with --admin";
 }
 
 /** Maximum number of a key's limits that a message lists. */
@@ -268,5 +288,5 @@ export function isVisible(
 
 /** An administrator of the installation, unless its API key is limited to resources. */
 function seesAll(caller: Caller | undefined): boolean {
-  return caller?.namespace === DEFAULT_NAMESPACE && isAdmin(caller) && caller.resources.length === 0;
+  return caller?.namespace === DEFAULT_NAMESPACE && administers(caller) && caller.resources.length === 0;
 }

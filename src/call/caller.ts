@@ -21,6 +21,8 @@ export interface Caller extends CallerIdentity {
   readonly resources: readonly string[];
   /** The name of the API key, if it is limited and the name is known; for messages. */
   readonly key?: string | undefined;
+  /** Whether it is an API key that administers nothing, whatever its account may. */
+  readonly callsOnly?: boolean | undefined;
   /** The first characters of the API key, such as `ptk_4fGh81`, if the key itself was sent. */
   readonly keyPrefix?: string | undefined;
   /**

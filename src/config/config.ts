@@ -24,6 +24,7 @@ import {
 import {
   boolean,
   bytes,
+  documentHosts,
   duration,
   filePath,
   folderPath,
@@ -157,6 +158,13 @@ export const SETTINGS = {
     origins,
     HTTP_PORT,
   ),
+  oauthDocuments: setting(
+    "PORTICO_OAUTH_DOCUMENTS",
+    "any",
+    "whose client id metadata documents are fetched when a person signs in: any, off, or hosts separated by commas; a host that is listed may be loopback and plain http",
+    documentHosts,
+    HTTP_PORT,
+  ),
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
     "none",
@@ -281,10 +289,7 @@ export type Config = { readonly [K in Exclude<keyof typeof SETTINGS, Optional>]:
 /** The flags of the command line as text, by setting. */
 export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 
-/**
- * Reads every setting.
- * @throws {ConfigError}
- */
+/** Reads every setting. @throws {ConfigError} */
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const named = read("config", flags, env, {}) as string | undefined;
   const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usualFolder(env), "portico.json");

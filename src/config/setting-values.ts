@@ -62,6 +62,16 @@ export const hosts = listOf("host names without ports, such as api.example.com",
   /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/i.test(name) ? name.toLowerCase() : undefined,
 );
 
+/** `off`, `any`, or host names with or without ports, separated by commas. */
+export function documentHosts(text: string): "off" | "any" | readonly string[] {
+  if (text === "off" || text === "any") return text;
+  return text.split(",").map((entry) => {
+    const host = entry.trim().toLowerCase();
+    if (/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/.test(host)) return host;
+    throw new SyntaxError("must be off, any, or hosts separated by commas, such as claude.ai, 127.0.0.1:8000");
+  });
+}
+
 /** @param read returns the value of an entry; undefined if the entry is not accepted */
 function listOf(what: string, read: (entry: string) => string | undefined): Parse<readonly string[] | "*"> {
   return (text) => {

@@ -11,6 +11,7 @@ import {
   type ServiceDescriptorProto,
 } from "@bufbuild/protobuf/wkt";
 import { Callers } from "../gen/portico/options/v1/options.js";
+import { AdminPart } from "./admin-parts.js";
 import { maxBuiltInRequest } from "./built-in-requests.js";
 import { DescriptorSet } from "./descriptor-set.js";
 import { hasHttpRule } from "./http-rule.js";
@@ -37,6 +38,8 @@ export interface Endpoint {
   readonly shape: Shape;
   /** Set for endpoints of the authority and the registry, which rules do not govern. */
   readonly callers: Callers | undefined;
+  /** The part of administration that the endpoint needs, where it is for administrators. */
+  readonly adminPart?: AdminPart | undefined;
   /**
    * Maximum bytes of a request to the authority or the registry; undefined if only the port's limit
    * applies.
@@ -177,6 +180,7 @@ function endpointOf(
     path,
     shape: shapeOf(declared),
     callers,
+    adminPart: callers === undefined ? undefined : adminPartOf(callers, method(), types()),
     maxRequest: callers === undefined ? undefined : maxBuiltInRequest(path, callers),
     destructive: own && isDestructive(method(), types()),
     deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
@@ -204,6 +208,16 @@ function callersOf(method: DescMethod, registry: Registry): Callers {
   const option = registry.getExtension("portico.options.v1.callers");
   const declared = option === undefined ? undefined : (getOption(method, option) as Callers);
   return declared || Callers.ADMIN;
+}
+
+/**
+ * The declared part of administration. An endpoint for administrators that declares none needs the
+ * scope `admin`, so a forgotten option is safe.
+ */
+function adminPartOf(callers: Callers, method: DescMethod, registry: Registry): AdminPart | undefined {
+  const option = registry.getExtension("portico.options.v1.admin_part");
+  const declared = option === undefined ? undefined : (getOption(method, option) as AdminPart);
+  return declared || (callers === Callers.ADMIN ? AdminPart.WHOLE : undefined);
 }
 
 /**

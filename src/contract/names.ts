@@ -40,8 +40,8 @@ export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
  * the registry needs it, and imports no gateway.
  */
 export const BUILT_IN_ROOTS = [
-  ...(["/", "/.well-known", "/connect", "/console", "/explore", "/favicon.ico", "/gateway"] as const),
-  ...(["/livez", "/mcp", "/metrics", "/openapi", "/readyz", "/v1"] as const),
+  ...(["/", "/.well-known", "/connect", "/console", "/device", "/explore", "/favicon.ico", "/gateway"] as const),
+  ...(["/livez", "/mcp", "/metrics", "/oauth", "/openapi", "/readyz", "/v1"] as const),
 ] as const;
 export type BuiltInRoot = (typeof BUILT_IN_ROOTS)[number];
 

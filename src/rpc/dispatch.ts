@@ -7,8 +7,8 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
-import { type Admission, type Guard, SYSTEM } from "../call/admission.js";
-import { CLIENT_ADDRESS, CONTEXT, first, type Metadata } from "../call/metadata.js";
+import { type Admission, type Guard, type Credentials as GuardCredentials, SYSTEM } from "../call/admission.js";
+import { CLIENT_ADDRESS, CONTEXT, type Metadata } from "../call/metadata.js";
 import { bearerOf } from "../call/token.js";
 import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contract/endpoint.js";
 import { GATEWAY } from "../contract/names.js";
@@ -230,8 +230,9 @@ export class Dispatcher {
       return { admission, address: clientAddress, asserted: false };
     }
     const { token, callerAssertion, namespace, gateway, client } = readCredentials(start.metadata);
-    const admitted = this.#guard.admit({ token, callerAssertion, opened, namespace, tokenRequired: false }, endpoint);
-    if (gateway !== undefined) return this.#admitForwarded(admitted, gateway, endpoint, start.metadata, peer);
+    const credentials = { token, callerAssertion, opened, namespace, tokenRequired: false, client: clientAddress };
+    if (gateway !== undefined) return this.#admitForwarded(credentials, gateway, endpoint, client ?? peer, peer);
+    const admitted = this.#guard.admit(credentials, endpoint);
     // A valid assertion shows that a trusted peer sent the call: a gateway, or a service that acts
     // for the caller. So the client address in the metadata is trusted too.
     const asserted = callerAssertion !== undefined;
@@ -241,15 +242,19 @@ export class Dispatcher {
   };
 
   async #admitForwarded(
-    admitted: Admission | Promise<Admission>,
+    credentials: GuardCredentials,
     gateway: string,
     endpoint: Endpoint,
-    metadata: Metadata,
+    client: string,
     peer: string,
   ): Promise<AdmittedCaller> {
-    const admission = await admitted;
-    const forwarded = (await this.#isGateway(gateway, endpoint)) ? first(metadata, CLIENT_ADDRESS) : undefined;
-    return { admission, address: forwarded ?? peer, asserted: false };
+    // Before the admission, which depends on it where the token is a key for some addresses.
+    const address = (await this.#isGateway(gateway, endpoint)) ? client : peer;
+    return {
+      admission: await this.#guard.admit({ ...credentials, client: address }, endpoint),
+      address,
+      asserted: false,
+    };
   }
 
   /**

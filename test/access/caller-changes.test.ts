@@ -10,7 +10,7 @@ function callerOf(hash: string, account: string, namespace: string, confirmedAt:
   const expires = { seconds: 4_000_000_000n, nanos: 0 };
   return new KnownCaller(
     Buffer.from(hash, "latin1"),
-    { namespace, namespaceId: "", account, scopes: [], expires, resources: [], reportUse: false, enrolment },
+    { namespace, namespaceId: "", account, scopes: [], expires, resources: [], from: [], reportUse: false, enrolment },
     confirmedAt,
   );
 }

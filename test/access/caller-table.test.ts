@@ -18,6 +18,7 @@ function callerOf({ account = "bob", scopes = ["staff"], resources = [] }: Given
     scopes,
     expires,
     resources,
+    from: [],
     reportUse: false,
     enrolment: "",
   };

@@ -29,7 +29,11 @@ for (const name of ["bob", "ann"]) {
 const logins = { bob: await gateway.login("bob"), ann: await gateway.login("ann") };
 
 async function createKey(account: "bob" | "ann", name: string, resources: string[]) {
-  const { secret, key } = await call(KeysService.create, { name, lifetime: undefined, resources }, logins[account]);
+  const { secret, key } = await call(
+    KeysService.create,
+    { name, lifetime: undefined, resources, from: [] },
+    logins[account],
+  );
   return { secret, prefix: key?.prefix ?? "", name, account };
 }
 

@@ -43,6 +43,7 @@ t.test("200,000 callers of one guard, each of an account of its own", async (t) 
           account,
           scopes: ["staff", `team-${account.slice(-2)}`],
           resources: [],
+          from: [],
         },
         ...{ expires: { seconds: 4_000_000_000n, nanos: 0 }, reportUse: false, enrolment: "" },
       },

@@ -84,7 +84,11 @@ const cases: readonly Case[] = [
   {
     what: "a key is revoked",
     prepare: async ({ call, admin, bob }) => {
-      const { secret, key } = await call(KeysService.create, { name: "k", lifetime: undefined, resources: [] }, bob);
+      const { secret, key } = await call(
+        KeysService.create,
+        { name: "k", lifetime: undefined, resources: [], from: [] },
+        bob,
+      );
       return {
         shown: { token: secret, tokenRequired: true },
         takeAway: () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin),
@@ -98,6 +102,29 @@ const cases: readonly Case[] = [
       takeAway: () =>
         call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another password" }, admin),
     }),
+  },
+  {
+    what: "the account of a login is disabled",
+    prepare: async ({ call, admin, login }) => {
+      await call(AccountsService.create, { name: "carl", password: PASSWORD, scopes: [] }, admin);
+      return {
+        shown: { token: await login("carl", PASSWORD), tokenRequired: true },
+        takeAway: () => call(AccountsService.setDisabled, { name: "carl", disabled: true }, admin),
+      };
+    },
+  },
+  {
+    what: "the account of a key is disabled",
+    prepare: async ({ call, admin }) => {
+      const robot = { name: "robot", password: "", scopes: [], withoutPassword: true };
+      await call(AccountsService.create, robot, admin);
+      const request = { name: "k", lifetime: undefined, resources: [], from: [], account: "robot" };
+      const { secret } = await call(KeysService.create, request, admin);
+      return {
+        shown: { token: secret, tokenRequired: true },
+        takeAway: () => call(AccountsService.setDisabled, { name: "robot", disabled: true }, admin),
+      };
+    },
   },
   {
     what: "an account is deleted",
@@ -161,6 +188,25 @@ t.test("a removed permission is never granted again", async (t) => {
     });
   }
 });
+
+t.test(
+  "the keys of an enabled account are granted from the moment at which the command has its response",
+  async (t) => {
+    const { guard, call, admin } = await openTestGateway(t);
+    const robot = { name: "robot", password: "", scopes: [], withoutPassword: true };
+    await call(AccountsService.create, robot, admin);
+    const request = { name: "k", lifetime: undefined, resources: [], from: [], account: "robot" };
+    const { secret } = await call(KeysService.create, request, admin);
+    const shown = { token: secret, tokenRequired: true };
+    for (let round = 0; round < 3; round++) {
+      await call(AccountsService.setDisabled, { name: "robot", disabled: true }, admin);
+      // The guard remembers for seconds what it was told about a token.
+      t.equal(await codeOf(guard, endpoint, shown), Code.UNAUTHENTICATED);
+      await call(AccountsService.setDisabled, { name: "robot", disabled: false }, admin);
+      t.equal(await codeOf(guard, endpoint, shown), Code.OK);
+    }
+  },
+);
 
 async function onlyTheDefaultRule({ call, admin }: TestGateway): Promise<void> {
   for (const { id } of (await call(RulesService.list, { pageSize: 0, pageToken: "" }, admin)).rules)

@@ -231,6 +231,7 @@ const NO_CALLER: Caller = {
   scopes: [],
   expires: { seconds: 253_402_300_799n, nanos: 0 },
   resources: [],
+  from: [],
   reportUse: false,
   enrolment: "",
 };

@@ -204,7 +204,7 @@ async function prepare(
 
   const bob = await login("bob", PASSWORD);
   const resources = ["service:members:*", "service:closed:*"];
-  const key = await call(KeysService.create, { name: "limited", lifetime: undefined, resources }, bob);
+  const key = await call(KeysService.create, { name: "limited", lifetime: undefined, resources, from: [] }, bob);
   const loggedOut = await login("bob", PASSWORD);
   await call(AuthService.logout, {}, loggedOut);
   const { refreshToken } = await call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });

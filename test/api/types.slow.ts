@@ -32,6 +32,7 @@ t.test("every response has the type of its endpoint", async (t) => {
   const bob = { name: "bob", password: PASSWORD, scopes: ["staff"] };
   await call("auth/Accounts/Create", bob);
   await call("auth/Accounts/SetScopes", { name: "bob", scopes: [] });
+  await call("auth/Accounts/SetDisabled", { name: "bob", disabled: true });
   await call("auth/Accounts/SetPassword", { name: "bob", newPassword: PASSWORD });
   await call("auth/Accounts/List");
   await call("auth/Accounts/Delete", { name: "bob" });

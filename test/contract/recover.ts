@@ -24,6 +24,11 @@ const BEFORE: readonly [what: string, act: (other: Act) => Promise<unknown>, tra
     ({ call, token }) => call(AccountsService.setScopes, { name: "admin", scopes: ["editor"] }, token),
     ["password set", "scopes set"],
   ],
+  [
+    "was disabled",
+    ({ call, token }) => call(AccountsService.setDisabled, { name: "admin", disabled: true }, token),
+    ["password set", "account enabled"],
+  ],
   ["was deleted", ({ call, token }) => call(AccountsService.delete, { name: "admin" }, token), ["account created"]],
 ];
 

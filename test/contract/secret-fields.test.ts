@@ -20,6 +20,8 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   ".next_page_token": PAGE,
   ".idempotency_key": REPEATED,
   ".sha256": HASH,
+  ".secret_sha256": HASH,
+  "DeviceCode.user_code_sha256": "of eight letters, which count for ten minutes, and only after a sign-in",
   ".used_keys": HASH,
   "cache.GetRequest.key": NAMED,
   "cache.SetRequest.key": NAMED,

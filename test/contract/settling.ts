@@ -269,7 +269,7 @@ const BEHAVIOURS: Record<string, Check> = {
     const [here, there] = [await members.add({ leaseMs: SHORT }), await members.add({ leaseMs: SHORT })];
     const old = there.guard({ restrictions: [] });
     await until(() => old.decides, { what: () => `the guard decides: ${old.status}` });
-    const request = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
+    const request = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"], from: [] };
     const limit = () => again(() => here.call(KeysService.create, request, members.token));
     /**
      * Tries again while an error says that a guard does not understand it. A guard that has left is

@@ -2,12 +2,14 @@
  * The rows of the table "after the restore" of docs/deploying.md. Each row is a change that is made
  * after the backup, and its effect for clients.
  */
+import { createHash } from "node:crypto";
 import type { Test } from "tap";
 import { parseAddress } from "../../src/address/address.js";
 import { Code, type StatusError } from "../../src/errors.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
 import { stream } from "../../src/rpc/client.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
+import { consent } from "../oauth/browser.js";
 import { Watch } from "../services/auth/watch.js";
 import { declaring, greeter } from "../services/registry/instances.js";
 import { ADMIN_PASSWORD } from "../support/installation.js";
@@ -34,6 +36,24 @@ interface ApiKey {
 interface Enrolment {
   readonly secret: string;
   readonly enrolment: { readonly id: string };
+}
+
+const REDIRECT = "https://app.example/callback";
+
+/** The access token of a grant to a public client. */
+async function grantTo(url: string, client: string, person: { account: string; password: string }): Promise<string> {
+  const verifier = "v".repeat(43);
+  const challenge = createHash("sha256").update(verifier).digest("base64url");
+  const asked = new URLSearchParams({
+    ...{ response_type: "code", client_id: client, redirect_uri: REDIRECT },
+    ...{ code_challenge: challenge, code_challenge_method: "S256", scope: "*:*:*" },
+  });
+  const back = await consent({ url }, `${url}/oauth/authorize?${asked}`, { person });
+  const code = back.searchParams.get("code") ?? "";
+  const form = { grant_type: "authorization_code", client_id: client, redirect_uri: REDIRECT };
+  const body = new URLSearchParams({ ...form, code, code_verifier: verifier });
+  const response = await fetch(`${url}/oauth/token`, { method: "POST", body });
+  return ((await response.json()) as { access_token: string }).access_token;
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -212,6 +232,17 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
+  async "accounts disabled since"(to) {
+    await to.auth("Accounts/Create", { name: "disabled", withoutPassword: true });
+    const { secret } = await to.auth<ApiKey>("Keys/Create", { name: "of disabled", account: "disabled" });
+    return {
+      make: () => to.auth("Accounts/SetDisabled", { name: "disabled", disabled: true }),
+      look: () => to.whoAmI(secret),
+      changed: 401,
+      restored: 200,
+    };
+  },
+
   async "passwords changed since"(to) {
     await to.auth("Accounts/Create", { name: "changed", password: PASSWORD });
     return {
@@ -257,6 +288,30 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
       look: async () => [await to.whoAmI(login.accessToken), await to.refresh(login)],
       changed: [401, 401],
       restored: [200, 200],
+    };
+  },
+
+  async "grants ended, and clients deleted, since"(to) {
+    const person = { account: "grantor", password: "correct horse battery" };
+    await to.auth("Accounts/Create", { name: person.account, password: person.password, scopes: [] });
+    const tokens = await Promise.all(
+      ["ended", "deleted"].map(async (name) => {
+        await to.auth("Clients/Create", { name, redirectUris: [REDIRECT], confidential: false });
+        return grantTo(to.portico.address("HTTP"), name, person);
+      }),
+    );
+    return {
+      async make() {
+        const { grants } = await to.auth<{ grants: { id: string; clientId: string }[] }>("Grants/List");
+        await to.auth("Grants/Delete", { id: grants.find(({ clientId }) => clientId === "ended")?.id });
+        await to.auth("Clients/Delete", { id: "deleted" });
+      },
+      async look() {
+        const { clients } = await to.auth<{ clients: unknown[] }>("Clients/List");
+        return [...(await Promise.all(tokens.map((token) => to.whoAmI(token)))), clients.length];
+      },
+      changed: [401, 401, 1],
+      restored: [200, 200, 2],
     };
   },
 

@@ -15,7 +15,7 @@ const RESOURCE = "service:shop:Orders.Get";
 const NOW = 1_800_000_000_000;
 
 const caller: Caller = {
-  ...{ namespace: "team", account: "ada", scopes: ["admin", "größe"], resources: ["service:shop:*"] },
+  ...{ namespace: "team", account: "ada", scopes: ["admin", "größe"], resources: ["service:shop:*"], from: [] },
   ...{ expires: { seconds: BigInt(NOW / 1000), nanos: 5 }, reportUse: true, enrolment: "", namespaceId: "" },
   key: undefined,
 };

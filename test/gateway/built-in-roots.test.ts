@@ -16,10 +16,12 @@ t.test("the reserved roots are those that dialects and parts of the gateway decl
   const folder = t.testdir({ built });
   const it = await deploy(folder);
   t.teardown(() => it.close());
-  const { catalog, guard, health } = it;
+  const { catalog, guard, health, oauth } = it;
   const pages = new Pages({ folder: join(folder, "built") });
   const { byPath } = dialectsOf({ catalog, guard, config: loadConfig({}, {}) });
-  const declared = [health, pages, new ServedDocuments({ catalog, guard }), ...byPath].flatMap(({ roots }) => roots);
+  const declared = [health, pages, oauth, new ServedDocuments({ catalog, guard }), ...byPath].flatMap(
+    ({ roots }) => roots,
+  );
   const roots = new Set([...declared, ...ADMIN_ROOTS, ...BUILT_IN_SERVICE_ROOTS]);
   t.same([...roots].sort(), [...BUILT_IN_ROOTS].sort());
 });
@@ -29,7 +31,20 @@ t.test("no service can have the name of a reserved root", async (t) => {
   t.same([...RESERVED_NAMES].sort(), names.sort());
   t.same(
     names,
-    ["connect", "console", "explore", "gateway", "livez", "mcp", "metrics", "openapi", "readyz", "v1"],
+    [
+      "connect",
+      "console",
+      "device",
+      "explore",
+      "gateway",
+      "livez",
+      "mcp",
+      "metrics",
+      "oauth",
+      "openapi",
+      "readyz",
+      "v1",
+    ],
     "a new one refuses services that have the name",
   );
 });

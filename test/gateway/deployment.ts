@@ -6,6 +6,9 @@
 
 import { serveBuiltInGrpc } from "../../gateway/built-in/grpc.js";
 import { HealthRoutes } from "../../gateway/built-in/health.js";
+import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
+import { Documents } from "../../gateway/built-in/oauth/documents.js";
+import { OAuthRoutes } from "../../gateway/built-in/oauth/routes.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
@@ -16,6 +19,8 @@ import {
   isStream,
   type RequestHandler,
 } from "../../gateway/http/message.js";
+import { ProtectedResource } from "../../gateway/http/protected-resource.js";
+import { fetchDocument } from "../../gateway/node/fetch-document.js";
 import { listen } from "../../gateway/node/listen.js";
 import { ServedDocuments } from "../../gateway/openapi/served.js";
 import { Hosts } from "../../gateway/stages/cors.js";
@@ -56,6 +61,7 @@ export interface Deployment {
   readonly gateway: HttpPort;
   readonly catalog: Catalog;
   readonly health: HealthRoutes;
+  readonly oauth: OAuthRoutes;
   readonly guard: OpenGuard;
   readonly metrics: Metrics;
   /** The log, one object for each line. */
@@ -140,7 +146,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const lateGuard: SigningGuard = {
     admit: (credentials, endpoint) => (guard as OpenGuard).admit(credentials, endpoint),
     admitAtOnce: (credentials, endpoint) => (guard as OpenGuard).admitAtOnce(credentials, endpoint),
-    allows: (caller, namespace, endpoint) => (guard as OpenGuard).allows(caller, namespace, endpoint),
+    allows: (...asked) => (guard as OpenGuard).allows(...asked),
     count: (admission, call) => (guard as OpenGuard).count(admission, call),
     follow: (admission, listener) => (guard as OpenGuard).follow(admission, listener),
     assertionOf: (admission) => (guard as OpenGuard).assertionOf(admission),
@@ -220,6 +226,13 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   });
   const health = new HealthRoutes({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
+  const oauth = new OAuthRoutes({
+    authority: new OAuthAuthority({ channel: own, admission: SYSTEM }),
+    resource: new ProtectedResource(config),
+    documents: new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument }),
+    routes: catalog.routes,
+    guard,
+  });
   const handler = createHandler({
     catalog,
     refusals: options.refusals,
@@ -242,7 +255,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         }
       },
     },
-    own: [health, new ServedDocuments({ catalog, guard }), ...(options.own ?? [])],
+    own: [health, new ServedDocuments({ catalog, guard }), oauth, ...(options.own ?? [])],
     hosts: await Hosts.of(config.http, config.httpHosts),
     config,
     log,
@@ -262,7 +275,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   await guard.ready();
   await arrival(catalog);
   return {
-    ...{ handler, gateway, catalog, health, guard, metrics, logged, decided, dispatched, starts, add },
+    ...{ handler, gateway, catalog, health, oauth, guard, metrics, logged, decided, dispatched, starts, add },
     configure: registry.configure,
     async close() {
       await gateway.close(0);

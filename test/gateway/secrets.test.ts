@@ -112,7 +112,12 @@ t.teardown(async () => {
 });
 const { handler, logged, catalog, metrics, gateway } = deployment;
 // An API key, because setting a password ends logins.
-const { secret } = await post(handler, "/v1/auth/Keys/Create", { name: "test" }, await login(handler, "admin"));
+const { secret } = await post(
+  handler,
+  "/v1/auth/Keys/Create",
+  { name: "test", admin: true },
+  await login(handler, "admin"),
+);
 const token = String(secret);
 
 const JSON_HEADERS = ["Content-Type", "application/json", "Authorization", `Bearer ${token}`];

@@ -10,6 +10,8 @@ import ts from "typescript";
 const READERS: Readonly<Record<string, readonly string[]>> = {
   "gateway/stages/admit.ts": ["body", "arrivedBody"],
   "gateway/stages/route.ts": ["body"],
+  // Forms of the authorization server, which anyone may send: they call no endpoint.
+  "gateway/built-in/oauth/form.ts": ["body"],
   "gateway/dialects/http-rule/grpc-gateway/value-feed.ts": ["chunks"],
   "gateway/dialects/json/streams/upload.ts": ["chunks"],
   "gateway/dialects/rpc/enveloped-stream.ts": ["chunks"],

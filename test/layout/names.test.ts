@@ -13,6 +13,7 @@ const EXPORTED = /^export (?:abstract )?(?:interface|class|type|enum) (\w+)/gm;
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ["CallOptions", "the same for gRPC calls inside as portico/client has for HTTP calls"],
   ["Caller", "the caller that the message describes, as the guard knows it"],
+  ["Client", "the message is a client of OAuth; the type calls a gateway"],
   ["End", "the message is an end of a list in the service lists, which only that service reads"],
   ["Endpoint", "the endpoint that the message describes, with its parsed types"],
   ["Entry", "exported by portico/service"],

@@ -19,6 +19,7 @@ import type { EndpointTarget, Route } from "../../catalog/target.js";
 import { type Failure, HttpError } from "../../http/errors.js";
 import { checkUnambiguous, listOf, type RequestHeaders } from "../../http/headers.js";
 import type { BareResponse, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
+import { METADATA_PATHS, ProtectedResource } from "../../http/protected-resource.js";
 import { pathOf, queryOf } from "../../http/target.js";
 import { isOfAnotherOrigin } from "../../stages/cors.js";
 import {
@@ -43,7 +44,6 @@ import {
   type RpcMessage,
   resultText,
 } from "./message.js";
-import { METADATA_PATHS, ProtectedResource } from "./protected-resource.js";
 import { isStateless, metaOf, single } from "./revision.js";
 import { discovered, initialized, membersOf, NOT_CACHED } from "./server-info.js";
 import { ToolStreamFormat } from "./stream-format.js";
@@ -110,7 +110,7 @@ export class Mcp implements Dialect {
   findRoute(request: GatewayRequestHead): BodyRoute | BareResponse | undefined {
     const path = pathOf(request.target);
     if (path === PATH) return this.#routeOf(request);
-    return METADATA_PATHS.includes(path) ? metadataResponse(this.#resource, request) : undefined;
+    return METADATA_PATHS.includes(path) ? metadataResponse(this.#resource, path, request) : undefined;
   }
 
   methods(): Allow {
@@ -311,7 +311,7 @@ export class Mcp implements Dialect {
    */
   #callable(name: string, { caller, namespace }: Admission): EndpointTarget {
     const target = this.#find(name);
-    if (this.#options.guard.allows(caller, namespace, target.endpoint)) return target;
+    if (this.#options.guard.allows(caller, namespace, target.endpoint, true)) return target;
     throw badParams(`Unknown tool: ${name.slice(0, 128)}`);
   }
 
@@ -349,10 +349,10 @@ function checkRequest({ method, target, headers }: GatewayRequestHead): void {
   }
 }
 
-function metadataResponse(resource: ProtectedResource, request: GatewayRequestHead): BareResponse {
+function metadataResponse(resource: ProtectedResource, path: string, request: GatewayRequestHead): BareResponse {
   const { method } = request;
   if (method === "OPTIONS") return { status: 204, body: "", headers: GET_ONLY.header };
-  if (GET_ONLY.methods.includes(method)) return resource.metadata(request);
+  if (GET_ONLY.methods.includes(method)) return resource.metadata(path, request);
   throw new HttpError(405, "The method must be GET or HEAD", { headers: GET_ONLY.header });
 }
 

@@ -53,7 +53,7 @@ export function toolsOf(viewer: ToolViewer, { catalog: { routes }, guard }: Tool
   for (const service of [...routes.services].sort()) {
     if (SELF_GOVERNED.has(service)) continue;
     const callable = (routes.targetsOf(service) ?? []).filter(
-      ({ endpoint }) => isTool(endpoint) && guard.allows(viewer.caller, viewer.namespace, endpoint),
+      ({ endpoint }) => isTool(endpoint) && guard.allows(viewer.caller, viewer.namespace, endpoint, true),
     );
     tools.push(...callable);
   }

@@ -1,10 +1,11 @@
 /** The page of one account: its scopes, its keys and its calls. */
 import type { Account } from "../../../src/api/types.js";
-import type { Session } from "../session/session.js";
+import { administers, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { Scopes } from "../ui/badge.js";
 import { EmptyState } from "../ui/notice.js";
+import { AccountState } from "./account-state.js";
 import { AccountMenu, useAccountDialogs } from "./accounts.js";
 import { list } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
@@ -42,7 +43,7 @@ export function AccountPage({ session, name }: ConsoleProps & { readonly name: s
 }
 
 function AccountContent({ session, account }: { readonly session: Session; readonly account: Account }) {
-  const { name, scopes, created, withoutPassword } = account;
+  const { name, scopes, created, withoutPassword, disabled } = account;
   return (
     <>
       <section class="card stack" aria-labelledby="about-account">
@@ -52,6 +53,10 @@ function AccountContent({ session, account }: { readonly session: Session; reado
           <dd>
             <Scopes scopes={scopes} />
           </dd>
+          <dt>State</dt>
+          <dd>
+            <AccountState {...{ withoutPassword, disabled }} />
+          </dd>
           <dt>Password</dt>
           <dd>{withoutPassword ? "None: it cannot sign in, and calls with keys" : "It has one, and can sign in"}</dd>
           <dt>Created</dt>
@@ -60,9 +65,9 @@ function AccountContent({ session, account }: { readonly session: Session; reado
           </dd>
         </dl>
       </section>
-      <KeysOf session={session} account={name} />
-      <LimitsOf title="Limits that apply to it" account={name} withLink />
-      <CallsOf account={name} withLink />
+      {administers(session, "keys") && <KeysOf session={session} account={name} />}
+      {administers(session, "rules") && <LimitsOf title="Limits that apply to it" account={name} withLink />}
+      {administers(session, "audit") && <CallsOf account={name} withLink />}
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Scopes } from "../ui/badge.js";
 import { TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import { type Column, FilteredTable } from "../ui/table.js";
+import { AccountState, SetDisabledDialog } from "./account-state.js";
 import { list } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog } from "./dialogs.js";
 import { pageOfAccount } from "./keys.js";
@@ -18,7 +19,7 @@ import { Moment } from "./time.js";
 
 type Doing =
   | { readonly what: "create" }
-  | { readonly what: "scopes" | "password" | "delete"; readonly account: Account };
+  | { readonly what: "scopes" | "password" | "disabled" | "delete"; readonly account: Account };
 
 /**
  * The dialogs for accounts.
@@ -41,6 +42,7 @@ export function useAccountDialogs(onChanged: () => void, onDeleted = onChanged) 
       {doing?.what === "create" && <CreateAccountDialog {...closing} />}
       {doing?.what === "scopes" && <SetScopesDialog account={doing.account} onClose={onDone} onDone={onDone} />}
       {doing?.what === "password" && <SetPasswordDialog name={doing.account.name} {...closing} />}
+      {doing?.what === "disabled" && <SetDisabledDialog account={doing.account} {...closing} />}
       {doing?.what === "delete" && <DeleteDialog account={doing.account} onClose={onClose} onDone={onGone} />}
     </>
   );
@@ -54,7 +56,7 @@ export function AccountsPage() {
     <>
       <PageHead
         title="Accounts"
-        lead="People and programs that can sign in. Rules grant calls to the scopes of an account; the scope admin makes it an administrator."
+        lead="People and programs that can sign in. Rules grant calls to the scopes of an account; the scope admin makes it an administrator, admin:rules one of rules alone."
       >
         <NewButton title="New account" onClick={() => onDoing({ what: "create" })} />
       </PageHead>
@@ -80,6 +82,7 @@ function AccountTable({ accounts, onDoing }: AccountTableProps) {
   const columns: Column<Account>[] = [
     { title: "Name", cell: ({ name }) => <a href={pageOfAccount(name)}>{name}</a> },
     { title: "Scopes", cell: Scopes },
+    { title: "State", cell: AccountState },
     { title: "Created", cell: ({ created }) => <Moment at={created} /> },
     { title: "Actions", cell: (account) => <AccountMenu account={account} onDoing={onDoing} /> },
   ];
@@ -107,6 +110,7 @@ export function AccountMenu({ account, onDoing }: AccountMenuProps) {
       items={[
         { label: "Set scopes", onSelect: () => onDoing({ what: "scopes", account }) },
         { label: "Set password", onSelect: () => onDoing({ what: "password", account }) },
+        { label: account.disabled ? "Enable" : "Disable", onSelect: () => onDoing({ what: "disabled", account }) },
         { label: "Delete", danger: true, onSelect: () => onDoing({ what: "delete", account }) },
       ]}
     />
@@ -133,12 +137,14 @@ export function CreateAccountDialog(props: DialogProps) {
   const [name, setName] = useState("");
   const [password, setPassword] = useState("");
   const [scopes, setScopes] = useState("");
+  const [isService, setService] = useState(false);
+  const chosen = isService ? { password: "", withoutPassword: true } : { password };
   return (
     <FormDialog
       {...props}
       title="New account"
       action="Create account"
-      act={() => call("auth/Accounts/Create", { name, password, scopes: split(scopes) })}
+      act={() => call("auth/Accounts/Create", { name, ...chosen, scopes: split(scopes) })}
       done={`Account ${name} is created`}
     >
       <TextField
@@ -149,7 +155,15 @@ export function CreateAccountDialog(props: DialogProps) {
         value={name}
         onInput={setName}
       />
-      <NewPasswordField label="Password" value={password} onInput={setPassword} />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={isService}
+          onChange={({ currentTarget }) => setService(currentTarget.checked)}
+        />
+        A service: it calls with keys, and cannot sign in
+      </label>
+      {!isService && <NewPasswordField label="Password" value={password} onInput={setPassword} />}
       <ScopesField value={scopes} onInput={setScopes} />
     </FormDialog>
   );
@@ -235,7 +249,9 @@ function ScopesField(props: InputProps) {
       label="Scopes"
       hint={
         <>
-          Separated by commas. Rules grant calls to scopes; <code>admin</code> makes an administrator. May be empty.
+          Separated by commas. Rules grant calls to scopes; <code>admin</code> makes an administrator,{" "}
+          <code>admin:rules</code>, <code>admin:accounts</code>, <code>admin:keys</code> and <code>admin:audit</code>{" "}
+          one of that part. May be empty.
         </>
       }
     />

@@ -1,7 +1,7 @@
 /** Step 1 of a new key: the account that calls with it. */
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
-import { isAdmin, type Session } from "../session/session.js";
+import { administers, type Session } from "../session/session.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 
@@ -35,7 +35,7 @@ interface OwnerProps {
 }
 
 export function Owner({ session, account, added, accounts, onAccount, onAdded }: OwnerProps) {
-  if (!isAdmin(session)) return <p>For you, {session.account}. The key calls as your account.</p>;
+  if (!administers(session, "keys")) return <p>For you, {session.account}. The key calls as your account.</p>;
   const others = accounts.filter(({ name }) => name !== session.account);
   const own = others.filter(({ scopes }) => scopes.every((scope) => session.scopes.includes(scope)));
   const names = own.map(({ name }) => name);
@@ -44,7 +44,7 @@ export function Owner({ session, account, added, accounts, onAccount, onAdded }:
   const options: [value: string, title: string][] = [
     [session.account, `Me, ${session.account}`],
     ...[...names, ...(isGone ? [account] : [])].map((name): [string, string] => [name, name]),
-    [NEW, "A new account, without a password"],
+    ...(administers(session, "accounts") ? [[NEW, "A new account, without a password"] as [string, string]] : []),
   ];
   const more = others.length - own.length;
   const hint = `Not listed: ${more} with scopes that you lack. Who holds those scopes can make keys for them.`;

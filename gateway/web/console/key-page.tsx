@@ -1,10 +1,11 @@
 /** The page of one API key: what it may call, until when, and how it is used. */
 import { useState } from "preact/hooks";
 import type { Key } from "../../../src/api/types.js";
-import { isAdmin, type Session } from "../session/session.js";
+import { administers, isAdmin, type Part, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { EmptyState, ErrorNotice } from "../ui/notice.js";
+import { KeyState } from "./account-state.js";
 import { list, listTree } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyReach } from "./key-reach.js";
@@ -60,19 +61,26 @@ function KeyLead({ prefix, found }: { readonly prefix: string; readonly found: K
 }
 
 function KeyContent({ session, shown }: { readonly session: Session; readonly shown: Key }) {
-  const { account, resources, created, expires, lastUsed, prefix } = shown;
+  const { account, resources, created, expires, lastUsed, prefix, from } = shown;
   const services = useLoad(listTree, []);
+  const sees = (part: Part) => account === session.account || administers(session, part);
   return (
     <>
       <section class="card stack" aria-labelledby="about-key">
         <h2 id="about-key">About this key</h2>
         <dl class="facts">
           <dt>Account</dt>
-          <dd>{isAdmin(session) ? <a href={pageOfAccount(account)}>{account}</a> : account}</dd>
+          <dd>{administers(session, "accounts") ? <a href={pageOfAccount(account)}>{account}</a> : account}</dd>
           <dt>Limited to</dt>
           <dd>
             <Limits resources={resources} />
           </dd>
+          <dt>State</dt>
+          <dd>
+            <KeyState {...shown} />
+          </dd>
+          <dt>From</dt>
+          <dd>{from.length === 0 ? "Every address" : <code>{from.join(", ")}</code>}</dd>
           <dt>Expires</dt>
           <dd>
             <Moment at={expires} /> <ExpiryBadge expires={expires} />
@@ -93,8 +101,10 @@ function KeyContent({ session, shown }: { readonly session: Session; readonly sh
         )}
         {services.error && !services.busy && <ErrorNotice error={services.error} onRetry={services.reload} />}
       </section>
-      <LimitsOf title="Limits that apply to it" account={account} prefix={prefix} withLink={isAdmin(session)} />
-      <CallsOf account={account} prefix={prefix} withLink={isAdmin(session)} />
+      {sees("rules") && (
+        <LimitsOf title="Limits that apply to it" {...{ account, prefix }} withLink={isAdmin(session)} />
+      )}
+      {sees("audit") && <CallsOf {...{ account, prefix }} withLink={isAdmin(session)} />}
     </>
   );
 }

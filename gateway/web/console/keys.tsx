@@ -3,7 +3,7 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
-import { isAdmin, type Session } from "../session/session.js";
+import { administers, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
@@ -11,6 +11,7 @@ import { Menu } from "../ui/menu.js";
 import { EmptyState } from "../ui/notice.js";
 import { Pattern } from "../ui/pattern.js";
 import { type Column, FilteredTable } from "../ui/table.js";
+import { KeyState } from "./account-state.js";
 import { list } from "./authority.js";
 import { CreatedKeyDialog } from "./created-key.js";
 import { RevokeKeyDialog, RotateKeyDialog } from "./key-dialogs.js";
@@ -93,7 +94,7 @@ export function KeysPage({ session }: ConsoleProps) {
           ) : (
             <>
               <MoreNotice listed={all.length} what="keys" />
-              <KeyTable keys={all} withAccount={isAdmin(session)} onDoing={onDoing} lit={lit} />
+              <KeyTable keys={all} withAccount={administers(session, "keys")} onDoing={onDoing} lit={lit} />
             </>
           )
         }
@@ -119,6 +120,7 @@ export function KeyTable({ keys, withAccount, onDoing, lit }: KeyTableProps) {
       ? [{ title: "Account", cell: ({ account }: Key) => <a href={pageOfAccount(account)}>{account}</a> }]
       : []),
     { title: "May call", cell: Limits },
+    { title: "State", cell: KeyState },
     { title: "Last used", cell: ({ lastUsed }) => (lastUsed ? <Moment at={lastUsed} relative /> : "Never") },
     { title: "Expires", cell: ExpiryBadge },
     { title: "Actions", cell: (key) => <KeyMenu keyOf={key} onDoing={onDoing} /> },

@@ -4,13 +4,14 @@ import { useState } from "preact/hooks";
 import type { CreateKeyResponse } from "../../../src/api/types.js";
 import { ApiError } from "../http.js";
 import { call } from "../session/api.js";
-import { isAdmin, type Session } from "../session/session.js";
+import { administers, type Session } from "../session/session.js";
 import { type Loading, useLoad } from "../state/load.js";
 import { TextField } from "../ui/field.js";
 import { ErrorNotice } from "../ui/notice.js";
 import { list, listTree } from "./authority.js";
 import { type DialogProps, FormDialog } from "./dialogs.js";
 import { coveringNothing, type TreeService } from "./endpoint-tree.js";
+import { addressesIn, DEFAULT_ACCESS, KeyAccessFields, mayAdminister } from "./key-access.js";
 import { defaultExpiry, ExpiryFields, lifetimeOf, problemWithExpiry } from "./key-expiry.js";
 import { KeyLimits, patternsIn, problemWith } from "./key-limits.js";
 import { createAccount, NEW, Owner } from "./key-owner.js";
@@ -53,8 +54,9 @@ export function CreateKeyDialog({ session, owner = session.account, onDone, onCl
         <Step title="2 What it may call">
           <Limits draft={draft} />
         </Step>
-        <Step title="3 Until when">
+        <Step title="3 Until when, and from where">
           <ExpiryFields expiry={draft.expiry} onExpiry={draft.setExpiry} />
+          <KeyAccessFields access={draft.access} onAccess={draft.onAccess} account={draft.chosen} />
         </Step>
         <Step title="4 Check">
           {draft.account === NEW ? (
@@ -71,6 +73,11 @@ export function CreateKeyDialog({ session, owner = session.account, onDone, onCl
 
 type Draft = ReturnType<typeof useDraft>;
 
+/** Who administers keys alone sees no accounts, and makes keys of his own. */
+function mayChoose(session: Session): boolean {
+  return administers(session, "keys") && administers(session, "accounts");
+}
+
 /** What was chosen so far, and what becomes of it. */
 function useDraft(session: Session, owner: string) {
   const [name, setName] = useState("");
@@ -79,12 +86,14 @@ function useDraft(session: Session, owner: string) {
   const [isLimited, setLimited] = useState(false);
   const [text, setText] = useState("");
   const [expiry, setExpiry] = useState(defaultExpiry);
+  const [access, onAccess] = useState(DEFAULT_ACCESS);
   /** The patterns about which the visitor was asked, because some cover nothing. */
   const [asked, setAsked] = useState<string>();
   const [tried, setTried] = useState(false);
-  const accounts = useLoad((signal) => (isAdmin(session) ? list.accounts(signal) : Promise.resolve([])), []);
+  const accounts = useLoad((signal) => (mayChoose(session) ? list.accounts(signal) : Promise.resolve([])), []);
   const services = useLoad(listTree, []);
   const { governed, own } = services.value ?? NOTHING;
+  const chosen = account === session.account ? session : accounts.value?.find(({ name }) => name === account);
   const patterns = isLimited ? patternsIn(text) : undefined;
   const nothing = services.value && patterns ? coveringNothing([...governed, ...own], patterns) : [];
   const isAsking = nothing.length > 0 && asked === text;
@@ -98,7 +107,10 @@ function useDraft(session: Session, owner: string) {
   const create = async () => {
     const lifetime = lifetimeOf(expiry);
     try {
-      return await call("auth/Keys/Create", { name: name.trim(), lifetime, resources: patterns ?? [], account });
+      return await call("auth/Keys/Create", {
+        ...{ name: name.trim(), lifetime, resources: patterns ?? [], account },
+        ...{ admin: access.admin && mayAdminister(chosen), from: addressesIn(access.from) },
+      });
     } catch (thrown) {
       if (!(thrown instanceof ApiError) || thrown.status !== 404 || account === session.account) throw thrown;
       accounts.reload();
@@ -116,7 +128,7 @@ function useDraft(session: Session, owner: string) {
   };
   return {
     ...{ name, setName, account, onAccount, added, onAdded, isLimited, setLimited, text, setText, expiry, setExpiry },
-    ...{ accounts, services, governed, patterns, nothing, isAsking, act },
+    ...{ access, onAccess, chosen, accounts, services, governed, patterns, nothing, isAsking, act },
     problem: tried || text !== "" ? problem : undefined,
   };
 }

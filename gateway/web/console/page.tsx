@@ -3,7 +3,7 @@
  * and namespaces.
  */
 import type { ComponentChildren, ComponentType } from "preact";
-import { isAdmin, type Session, useSession } from "../session/session.js";
+import { administers, isAdmin, type Part, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
 import { type PageProps, useTitle } from "../state/router.js";
 import { EmptyState } from "../ui/notice.js";
@@ -34,17 +34,25 @@ interface Page {
 const everyone = () => true;
 const ofDefault = (session: Session) => isAdmin(session) && session.namespace === "default";
 
+const administering = (part: Part) => (session: Session) => administers(session, part);
+
 const PAGES: readonly Page[] = [
   { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
   { segment: "keys", title: "API keys", page: KeysPage, one: KeyPage, isFor: everyone },
-  { segment: "rules", title: "Rules", page: RulesPage, isFor: isAdmin },
-  { segment: "limits", title: "Limits", page: LimitsPage, isFor: isAdmin },
-  { segment: "accounts", title: "Accounts", page: AccountsPage, one: AccountPage, isFor: isAdmin },
+  { segment: "rules", title: "Rules", page: RulesPage, isFor: administering("rules") },
+  { segment: "limits", title: "Limits", page: LimitsPage, isFor: administering("rules") },
+  {
+    segment: "accounts",
+    title: "Accounts",
+    page: AccountsPage,
+    one: AccountPage,
+    isFor: administering("accounts"),
+  },
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
   { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },
-  { segment: "usage", title: "Usage", page: UsagePage, isFor: isAdmin },
+  { segment: "usage", title: "Usage", page: UsagePage, isFor: administering("audit") },
   { segment: "refusals", title: "Refusals", page: RefusalsPage, isFor: everyone },
-  { segment: "audit", title: "Audit trail", page: AuditPage, isFor: isAdmin },
+  { segment: "audit", title: "Audit trail", page: AuditPage, isFor: administering("audit") },
 ];
 
 /** The pages that a session may use. */

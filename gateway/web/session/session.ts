@@ -32,6 +32,14 @@ let refreshing: Promise<string | undefined> | undefined;
 /** How long before its expiry an access token is replaced, in milliseconds. */
 const REFRESH_MARGIN_MS = 60_000;
 
+/** A part of administration; each has a scope, such as `admin:rules`. */
+export type Part = "rules" | "accounts" | "keys" | "audit";
+
+/** Whether an account administers a part, or everything. */
+export function administers({ scopes }: Session, part: Part): boolean {
+  return scopes.includes("admin") || scopes.includes(`admin:${part}`);
+}
+
 export function isAdmin({ scopes }: Session): boolean {
   return scopes.includes("admin");
 }

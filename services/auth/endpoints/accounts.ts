@@ -1,8 +1,8 @@
 /**
- * Accounts: creates, lists, changes and deletes accounts of the caller's namespace; sets passwords.
+ * Accounts: creates, lists, changes, disables and deletes accounts of the caller's namespace; sets
+ * passwords.
  */
 
-import { isAdmin } from "../../../src/call/admission.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
 import { checkScope } from "../../../src/contract/scope.js";
 import {
@@ -19,6 +19,7 @@ import {
   Account as AccountMessage,
   AccountsService,
   type CreateAccountRequest,
+  type SetDisabledRequest,
   type SetPasswordRequest,
   type SetScopesRequest,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -28,6 +29,7 @@ import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
+import { checkMayChange, checkMayGive, mayReset } from "./administration.js";
 import { accountOf, authorOf, checkEach, originOf } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
@@ -53,13 +55,14 @@ export function accounts(options: Options): ServicePart {
     delete: async ({ name }, context) => {
       const caller = accountOf(context);
       await changes.make(authorOf(context), (state) => {
-        find(state, caller.namespace, name);
+        checkMayChange(caller, find(state, caller.namespace, name));
         keepAnAdmin(state, caller.namespace, name);
         return [{ $case: "accountDeleted", value: { namespace: caller.namespace, name } }];
       });
       return {};
     },
     setScopes: (request, context) => setScopes(changes, request, context),
+    setDisabled: (request, context) => setDisabled(changes, request, context),
     setPassword: async (request, context) => {
       await setPassword(options, request, context);
       return {};
@@ -79,6 +82,7 @@ async function create(
   if (!withoutPassword) checkPassword("password", password);
   else if (password !== "") throw invalidArgument("password: must be empty for an account without a password");
   checkEach("scopes", scopes, MAX_SCOPES, checkScope);
+  checkMayGive(caller, scopes);
   const checked = [...new Set(scopes)];
   const hash = withoutPassword ? undefined : await passwords.hash(password);
   await changes.make(authorOf(context), ({ namespaces }) => {
@@ -92,7 +96,7 @@ async function create(
     return [{ $case: "accountCreated", value: { namespace: caller.namespace, name, scopes: checked, password: hash } }];
   });
   const { created } = changes.state.account(caller.namespace, name) ?? {};
-  return { name, scopes: checked, created, withoutPassword };
+  return { name, scopes: checked, created, withoutPassword, disabled: false };
 }
 
 async function setScopes(changes: Changes, request: SetScopesRequest, context: Context): Promise<Account> {
@@ -103,10 +107,33 @@ async function setScopes(changes: Changes, request: SetScopesRequest, context: C
   let account: Account | undefined;
   await changes.make(authorOf(context), (state) => {
     const found = find(state, caller.namespace, name);
+    checkMayChange(caller, found);
+    checkMayGive(caller, checked, found.scopes);
     if (expected !== undefined) checkExpected(found, expected.scopes);
     account = { ...shown(found), scopes: checked };
     if (!checked.includes(ADMIN_SCOPE)) keepAnAdmin(state, caller.namespace, name);
     return [{ $case: "scopesSet", value: { namespace: caller.namespace, name, scopes: checked } }];
+  });
+  return account!;
+}
+
+/** Setting what is set already changes nothing. */
+async function setDisabled(
+  changes: Changes,
+  { name, disabled }: SetDisabledRequest,
+  context: Context,
+): Promise<Account> {
+  const caller = accountOf(context);
+  const { namespace } = caller;
+  let account: Account | undefined;
+  await changes.make(authorOf(context), (state) => {
+    const found = find(state, namespace, name);
+    checkMayChange(caller, found);
+    account = { ...shown(found), disabled };
+    if ((found.disabled ?? false) === disabled) return [];
+    if (!disabled) return [{ $case: "accountEnabled", value: { namespace, name } }];
+    keepAnAdmin(state, namespace, name);
+    return [{ $case: "accountDeleted", value: { namespace, name, disabled } }];
   });
   return account!;
 }
@@ -127,7 +154,7 @@ async function setPassword(
   const { namespace } = caller;
   const name = named || caller.account;
   checkPassword("new_password", newPassword);
-  if (!isAdmin(caller)) {
+  if (!mayReset(caller, name)) {
     if (name !== caller.account) {
       throw permissionDenied("name: only an administrator may set another's password");
     }
@@ -143,7 +170,8 @@ async function setPassword(
   }
   const password = await passwords.hash(newPassword);
   await changes.make(authorOf(context), (state) => {
-    find(state, namespace, name);
+    const found = find(state, namespace, name);
+    if (name !== caller.account) checkMayChange(caller, found);
     return [{ $case: "passwordSet", value: { namespace, name, password } }];
   });
 }
@@ -159,8 +187,8 @@ function listOf(state: State, namespace: string): PageItems<Account> {
   };
 }
 
-function shown({ name, scopes, created, password }: AccountState): Account {
-  return { name, scopes, created, withoutPassword: password === undefined };
+function shown({ name, scopes, created, password, disabled = false }: AccountState): Account {
+  return { name, scopes, created, withoutPassword: password === undefined, disabled };
 }
 
 function find(state: State, namespace: string, name: string): AccountState {
@@ -176,9 +204,12 @@ function find(state: State, namespace: string, name: string): AccountState {
 function keepAnAdmin(state: State, namespace: string, name: string): void {
   if (!state.account(namespace, name)?.scopes.includes(ADMIN_SCOPE)) return;
   const isOtherAdmin = (account: AccountState): boolean =>
-    account.name !== name && account.scopes.includes(ADMIN_SCOPE) && account.password !== undefined;
+    account.name !== name &&
+    account.scopes.includes(ADMIN_SCOPE) &&
+    account.password !== undefined &&
+    !account.disabled;
   if (state.accounts(namespace).some(isOtherAdmin)) return;
   throw failedPrecondition(
-    `${name} is the last account with the scope ${ADMIN_SCOPE} and a password; give it to another first`,
+    `${name} is the last account with the scope ${ADMIN_SCOPE} that can log in; give another one the scope and a password first`,
   );
 }

@@ -3,7 +3,7 @@
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
 import { failedPrecondition, type StatusError, unauthenticated } from "../../../src/errors.js";
-import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   AuthService,
   type LoginRequest,
@@ -16,6 +16,8 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
+import { exchange } from "../oauth/exchange.js";
+import { CLI_CLIENT } from "../oauth/known-client.js";
 import { accountOf, authorOf, originOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
@@ -38,6 +40,9 @@ export function auth(options: Options): ServicePart {
         const token = state.token(Buffer.from(caller.sha256, "hex"));
         if (token?.kind === "access") {
           return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
+        }
+        if (token?.kind === "granted") {
+          return [{ $case: "grantEnded", value: { id: token.granted.grant.id, cause: "logged out" } }];
         }
         throw failedPrecondition("This token came from no login; an API key is revoked instead");
       });
@@ -70,8 +75,10 @@ async function login(
   const pair = createPair(changes.now);
   await changes.issue({ namespace, account: name, origin }, (state) => {
     // The account may have been deleted, or got another password, while this password was checked.
-    const current = state.account(namespace, name)?.password;
+    const { password: current, disabled } = state.account(namespace, name) ?? {};
     if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
+    // Only whoever knows the password learns it.
+    if (disabled) throw unauthenticated(`The account ${name} is disabled; an administrator can enable it`);
     const { access, refresh } = pair.hashed;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });
@@ -89,6 +96,8 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origi
     throw unauthenticated("refresh_token: is unknown, expired or revoked; log in again");
   };
   await changes.sync();
+  const granted = sha256 && changes.state.token(sha256);
+  if (granted?.kind === "granted") return refreshGrant(changes, refreshToken, granted.granted.grant, origin);
   const { namespace, account } = find(changes.state);
   let reused = false;
   const decide: Parameters<Changes["issue"]>[1] = (state) => {
@@ -101,6 +110,25 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origi
   if (!reused) return { ...pair.shown, namespace, account };
   await changes.settled(revision);
   throw unauthenticated("refresh_token: was used before, so every token of its login is revoked; log in again");
+}
+
+/**
+ * Exchanges the refresh token of a grant to the command line, which keeps it like a login.
+ * Other clients use the token endpoint.
+ */
+async function refreshGrant(
+  changes: Changes,
+  refreshToken: string,
+  { namespace, account, expires: refreshExpires }: Grant,
+  { address, requestId = "" }: Origin,
+): Promise<Tokens> {
+  const response = await exchange(changes, {
+    ...{ clientId: CLI_CLIENT, clientSecret: "", credential: { $case: "refreshToken", value: refreshToken } },
+    ...{ redirectUri: "", verifier: "", resource: "", scopes: [], address, requestId },
+  });
+  if (response.error !== "") throw unauthenticated(`refresh_token: ${response.description}; log in again`);
+  const { accessToken, accessExpires, refreshToken: next } = response;
+  return { accessToken, accessExpires, refreshToken: next, refreshExpires, namespace, account };
 }
 
 function createPair(now: number) {

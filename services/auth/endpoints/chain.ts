@@ -28,7 +28,7 @@ export function chainOf(failed: Check | undefined, details: Details, skipped: re
 interface Decided {
   /** Empty for a call without a token. */
   readonly account: string;
-  readonly key: Pick<Key, "prefix" | "name" | "resources"> | undefined;
+  readonly key: Pick<Key, "prefix" | "name" | "resources" | "from"> | undefined;
   readonly limited: boolean;
   readonly code: number;
   readonly decidedBy: Rule | undefined;
@@ -39,12 +39,13 @@ export function chainOfDecision({ account, key, limited, code, decidedBy }: Deci
   const failed = limited ? "limits" : code === 200 ? undefined : "rules";
   const skipped: Check[] = [...(key === undefined ? KEY_CHECKS : []), ...(account === "" ? (["token"] as const) : [])];
   const limits = key?.resources.length === 0 ? "none" : (key?.resources.join(", ") ?? "");
+  const from = key === undefined || key.from.length === 0 ? "" : ` for clients at ${key.from.join(", ")} alone`;
   const rules = decidedBy === undefined ? "no rule matches" : `rule ${decidedBy.id}`;
   return chainOf(
     failed,
     {
       token: account === "" ? "none" : `of ${account}`,
-      key: key && `${key.prefix} (${key.name}) is valid`,
+      key: key && `${key.prefix} (${key.name}) is valid${from}`,
       limits: limited ? `limit: the key ${key?.name} may call only ${limits}` : limits,
       rules,
     },
@@ -53,9 +54,10 @@ export function chainOfDecision({ account, key, limited, code, decidedBy }: Deci
 }
 
 /** The checks of a call with an API key that has ended. */
-export function chainOfEnded({ prefix, name, account, expires, revoked }: FormerKey): Link[] {
+export function chainOfEnded({ prefix, name, account, expires, revoked, disabled }: FormerKey): Link[] {
   const end = new Date(timestampMs(expires)).toISOString().slice(0, 16).replace("T", " ");
-  const how = revoked ? "was revoked, or its account deleted" : `expired ${end} UTC`;
+  const ended = revoked ? "was revoked, or its account deleted" : `expired ${end} UTC`;
+  const how = disabled ? `is refused, because ${account} is disabled` : ended;
   return chainOf("key", { token: `of ${account}`, key: `${prefix} (${name}) ${how}` }, []);
 }
 
@@ -85,6 +87,10 @@ function failureOf({ account, key, reason, cause, code }: Refused): readonly [Ch
       return key === "" ? ["token", "expired"] : ["key", "expired"];
     case Reason.REVOKED:
       return ["key", "revoked, or its account was deleted"];
+    case Reason.DISABLED:
+      return ["key", `refused, because ${account} is disabled`];
+    case Reason.OTHER_ADDRESS:
+      return ["key", "refused, because it is for clients at other addresses"];
     case Reason.OTHER_TOKEN:
       return ["token", "valid, but of another namespace or not for calls"];
     case Reason.LIMIT:

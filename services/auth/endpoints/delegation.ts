@@ -140,7 +140,7 @@ function actingFor(
  */
 function limitedTo(caller: Caller | undefined, resource: Resource): Caller | undefined {
   const covering = caller?.resources.filter((limit) => matches(parsePattern(limit), resource)) ?? [];
-  return caller && { ...caller, resources: covering, key: undefined };
+  return caller && { ...caller, resources: covering, key: undefined, from: [] };
 }
 
 /** The decisions on the service, and on the caller that it acts for. */
@@ -154,7 +154,7 @@ function authorizedParties(
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
     [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
-    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller)],
+    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller, true)],
   ];
 }
 

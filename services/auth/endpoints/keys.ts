@@ -3,9 +3,10 @@
  */
 import type { Logger } from "pino";
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
-import { isAdmin } from "../../../src/call/admission.js";
+import { KEY_ADDRESSES, LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
+import { AddressRanges } from "../../../src/address/client-address.js";
 import { createToken, hashToken, isToken, tokenPrefix } from "../../../src/call/token.js";
+import { AdminPart, administers, isAdminScope } from "../../../src/contract/admin-parts.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import { aborted, failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type { Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -20,7 +21,7 @@ import { mapPaced } from "../../../src/overload/pace.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { Decide } from "../log/changelog/decide.js";
+import type { Decide, LogEvent } from "../log/changelog/decide.js";
 import { type Journal, PORTICO } from "../log/changelog/journal.js";
 import { hex, type State } from "../log/state/state.js";
 import { accountOf, authorOf, checkEach } from "./checks.js";
@@ -31,6 +32,7 @@ const DEFAULT_LIFE = 90 * DAY;
 const MAX_LIFE = 365 * DAY;
 const MAX_KEYS = 100;
 const MAX_RESOURCES = 100;
+const MAX_FROM = 100;
 const MAX_NAME_LENGTH = 100;
 /**
  * Maximum draws for an unused prefix. With a million keys, one in 57,000 draws is a used prefix.
@@ -51,7 +53,7 @@ export function keys({ changes, keyUses }: Options): ServicePart {
       const caller = accountOf(context);
       await changes.sync();
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, caller, changes.now));
-      return { keys: items.map((key) => shown(key, keyUses)), nextPageToken };
+      return { keys: items.map((key) => shown(changes.state, key, keyUses)), nextPageToken };
     },
     create: (request, context) => create(changes, request, context),
     revoke: async ({ prefix }, context) => {
@@ -68,7 +70,7 @@ export function keys({ changes, keyUses }: Options): ServicePart {
 
 async function create(changes: Changes, request: CreateKeyRequest, context: Context): Promise<CreateKeyResponse> {
   const caller = unlimited(context);
-  const { name, resources } = request;
+  const { name, resources, from, admin = false } = request;
   if (name.length < 1 || name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
     throw invalidArgument(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
   }
@@ -76,23 +78,28 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   const life = request.lifetime === undefined ? DEFAULT_LIFE : durationMs(request.lifetime);
   if (!(life >= DAY && life <= MAX_LIFE)) throw invalidArgument("lifetime: must be from 1 to 365 days");
   checkEach("resources", resources, MAX_RESOURCES, parsePattern);
+  checkEach("from", from, MAX_FROM, (text) => new AddressRanges([text]));
   const { namespace } = caller;
   const account = request.account || caller.account;
   if (isKey(changes.state, caller) && changes.now + life > caller.expires) {
     throw permissionDenied("lifetime: a key cannot create one that outlives it; log in to");
   }
-  const { secret, key } = createKey(changes, { namespace, account, name, resources }, life);
+  const given = { namespace, account, name, resources, from: [...new Set(from)], callsOnly: !admin };
+  const { secret, key } = createKey(changes, given, life);
   const decide: Decide = (state) => {
     checkOwner(state, caller, account);
+    if (admin) checkAdministers(state, caller, account);
     checkQuota(state, key, changes.now);
-    return [{ $case: "keyCreated", value: { key } }];
+    return [creationOf(state, key)];
   };
-  if (resources.length === 0) await changes.issue(authorOf(context), decide);
-  else {
-    await changes.checkRestriction(LIMITED_KEYS, "resources: a key that is limited to them");
-    await changes.make(authorOf(context), decide);
-  }
-  return { secret, key: shown(key) };
+  const restrictions = [
+    ...(resources.length > 0 ? ([[LIMITED_KEYS, "resources: a key that is limited to them"]] as const) : []),
+    ...(from.length > 0 ? ([[KEY_ADDRESSES, "from: a key that is limited to addresses"]] as const) : []),
+  ];
+  for (const [kind, what] of restrictions) await changes.checkRestriction(kind, what);
+  if (restrictions.length === 0) await changes.issue(authorOf(context), decide);
+  else await changes.make(authorOf(context), decide);
+  return { secret, key: shown(changes.state, key) };
 }
 
 async function rotate(changes: Changes, request: RotateKeyRequest, context: Context): Promise<CreateKeyResponse> {
@@ -107,21 +114,31 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
     checkOwner(state, caller, key.account);
+    if (!old.callsOnly) checkMayReplace(state, caller, old);
     checkQuota(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));
     return [
-      { $case: "keyCreated", value: { key } },
+      creationOf(state, key),
       overlap === 0
         ? { $case: "keyRevoked", value: { sha256 } }
         : { $case: "keyShortened", value: { sha256, expires: toTimestamp(end) } },
     ];
   });
-  return { secret, key: shown(key) };
+  return { secret, key: shown(changes.state, key) };
+}
+
+type GivenKey = Pick<StoredKey, "namespace" | "account" | "name" | "resources" | "from" | "callsOnly">;
+
+/** A key that earlier versions would let do more has an event of its own (fold-accounts.ts). */
+function creationOf(state: State, key: StoredKey): LogEvent {
+  const scopes = state.account(key.namespace, key.account)?.scopes ?? [];
+  const isRestricted = key.from.length > 0 || (key.callsOnly === true && scopes.some(isAdminScope));
+  return { $case: isRestricted ? "restrictedKeyCreated" : "keyCreated", value: { key } };
 }
 
 function createKey(
   { state, now }: Changes,
-  { namespace, account, name, resources }: Pick<StoredKey, "namespace" | "account" | "name" | "resources">,
+  { namespace, account, name, resources, from, callsOnly }: GivenKey,
   life: number,
   latest = Number.POSITIVE_INFINITY,
 ): { secret: string; key: StoredKey } {
@@ -140,6 +157,8 @@ function createKey(
     lifetimeMs: BigInt(Math.round(life)),
     lastUsed: undefined,
     resources,
+    callsOnly,
+    from,
   };
   return { secret, key };
 }
@@ -152,7 +171,11 @@ function listOf(state: State, caller: KnownCaller, now: number): PageItems<Store
   return {
     *after(position) {
       const [last] = position ?? [];
-      const accounts = isAdmin(caller) ? state.accountsFrom(caller.namespace, last) : own ? [own] : [];
+      const accounts = administers(caller, AdminPart.KEYS)
+        ? state.accountsFrom(caller.namespace, last)
+        : own
+          ? [own]
+          : [];
       for (const account of accounts) {
         const alive = state.keysOf(account).filter(({ expires }) => timestampMs(expires) > now);
         const keys = alive.sort((a, b) => compareKeys(positionOf(a), positionOf(b)));
@@ -160,7 +183,7 @@ function listOf(state: State, caller: KnownCaller, now: number): PageItems<Store
       }
     },
     positionOf,
-    bytesOf: (key) => Key.encode(shown(key)).finish().length,
+    bytesOf: (key) => Key.encode(shown(state, key)).finish().length,
   };
 }
 
@@ -176,7 +199,7 @@ function compareKeys([, createdA, prefixA = ""]: readonly string[], [, createdB,
 /** @throws {StatusError} NOT_FOUND if there is no such key, or it is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
   const key = state.keyWithPrefix(caller.namespace, prefix);
-  const isVisible = key !== undefined && (isAdmin(caller) || key.account === caller.account);
+  const isVisible = key !== undefined && (administers(caller, AdminPart.KEYS) || key.account === caller.account);
   if (!isVisible || timestampMs(key.expires) <= now) throw notFound(`no key with the prefix ${prefix}`);
   return key;
 }
@@ -229,7 +252,7 @@ const MAX_SHOWN_SCOPES = 3;
  */
 function checkOwner(state: State, caller: KnownCaller, name: string): void {
   if (name === caller.account) return;
-  if (!isAdmin(caller)) {
+  if (!administers(caller, AdminPart.KEYS)) {
     throw permissionDenied("account: only an administrator may create a key for another account");
   }
   const owner = state.account(caller.namespace, name);
@@ -244,9 +267,34 @@ function checkOwner(state: State, caller: KnownCaller, name: string): void {
   );
 }
 
+/**
+ * @throws {StatusError} PERMISSION_DENIED for a key that administers nothing: it would give itself
+ *   more; FAILED_PRECONDITION for an account that administers nothing.
+ */
+function checkAdministers(state: State, caller: KnownCaller, name: string): void {
+  if (caller.callsOnly) {
+    throw permissionDenied("admin: this API key administers nothing, so it creates no key that does; log in to");
+  }
+  if (state.account(caller.namespace, name)?.scopes.some(isAdminScope)) return;
+  throw failedPrecondition(`admin: ${name} holds no scope of administration, such as admin; give it one first`);
+}
+
+/**
+ * A key that administers nothing does not replace one that does, because it would read its secret.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+function checkMayReplace(state: State, caller: KnownCaller, { namespace, account, prefix }: StoredKey): void {
+  if (!caller.callsOnly || !state.account(namespace, account)?.scopes.some(isAdminScope)) return;
+  throw permissionDenied(
+    `prefix: ${prefix} administers, and this API key does not, so it cannot replace it; log in to`,
+  );
+}
+
 function checkQuota(state: State, { namespace, account, prefix }: StoredKey, now: number): void {
   const owner = state.account(namespace, account);
   if (owner === undefined) throw notFound(`no account with the name ${account}`);
+  if (owner.disabled)
+    throw failedPrecondition(`account: ${account} is disabled, so its keys are refused; enable it first`);
   const alive = state.keysOf(owner).filter(({ expires }) => timestampMs(expires) > now);
   if (alive.length >= MAX_KEYS) {
     throw failedPrecondition(`the account has ${MAX_KEYS} keys, the most it may; revoke one`);
@@ -259,19 +307,22 @@ function isKey(state: State, { sha256 }: KnownCaller): boolean {
   return state.token(Buffer.from(sha256, "hex"))?.kind === "key";
 }
 
-/** A key that is limited to some resources must not create a key without limits. */
+/** A key that is limited to some resources or addresses must not create a key without limits. */
 function unlimited(context: Context): KnownCaller {
   const caller = accountOf(context);
-  if (caller.resources.length === 0) return caller;
-  throw permissionDenied("A key that is limited to resources cannot create keys");
+  if (caller.resources.length === 0 && caller.from === undefined) return caller;
+  const what = caller.from === undefined ? "resources" : "addresses";
+  throw permissionDenied(`A key that is limited to ${what} cannot create keys`);
 }
 
 /** A key as responses show it, without its hash. */
-export function shown(key: StoredKey, keyUses?: KeyUses): Key {
-  const { prefix, name, account, created, expires, resources } = key;
+export function shown(state: State, key: StoredKey, keyUses?: KeyUses): Key {
+  const { prefix, name, namespace, account, created, expires, resources, from, callsOnly } = key;
+  const { scopes = [], disabled = false } = state.account(namespace, account) ?? {};
+  const admin = !callsOnly && scopes.some(isAdminScope);
   const unwritten = keyUses?.lastUse(key.sha256);
   const lastUsed = unwritten === undefined ? key.lastUsed : toTimestamp(unwritten);
-  return { prefix, name, account, created, expires, lastUsed, resources };
+  return { prefix, name, account, created, expires, lastUsed, resources, admin, from, disabled };
 }
 
 /** How often the uses of keys are written to the log, in milliseconds. */

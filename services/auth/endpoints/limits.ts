@@ -4,7 +4,7 @@
  */
 import { LIMITS } from "../../../src/access/decide/restrictions.js";
 import { networkOf } from "../../../src/address/client-address.js";
-import { isAdmin } from "../../../src/call/admission.js";
+import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import {
   aborted,
@@ -153,13 +153,14 @@ async function show(options: Options, request: ShowLimitsRequest, context: Conte
 async function askedCaller(changes: Changes, request: ShowLimitsRequest, context: Context): Promise<AskedCaller> {
   const own = accountOf(context);
   const { namespace } = own;
+  const seesAll = administers(own, AdminPart.RULES);
   const asksForSelf = request.account === "" && request.key === "" && request.address === "";
   const isOwn = ["", own.account].includes(request.account) && request.address === "";
-  if (!isAdmin(own) && !isOwn) {
+  if (!seesAll && !isOwn) {
     throw permissionDenied("Only administrators see limits of other accounts and of addresses");
   }
   const network = networkOf(asksForSelf ? context.clientAddress : checkAddress("address", request.address));
-  const asked = { namespace, account: request.account || (isAdmin(own) && !asksForSelf ? "" : own.account) };
+  const asked = { namespace, account: request.account || (seesAll && !asksForSelf ? "" : own.account) };
   if (asksForSelf) {
     const token = changes.state.token(own.hashBytes);
     const key = token?.kind === "key" ? token.key.prefix : "";

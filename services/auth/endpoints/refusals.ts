@@ -1,7 +1,8 @@
 /** Refusals: accepts what gateways report of refused calls, and tells why calls were refused. */
-import { isAdmin } from "../../../src/call/admission.js";
+
 import { isRequestId } from "../../../src/call/metadata.js";
 import { isToken } from "../../../src/call/token.js";
+import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -125,7 +126,7 @@ type Group = ReportedRefusals & { readonly refused: Refused };
 /** The refusals that the caller may see: an administrator all of its namespace. */
 function* seenBy(log: RefusalMemory, context: Context): Generator<Group> {
   const caller = accountOf(context);
-  const seesAll = isAdmin(caller);
+  const seesAll = administers(caller, AdminPart.AUDIT);
   for (const group of log.groups()) {
     if (group.namespace !== caller.namespace) continue;
     if (seesAll || group.refused?.account === caller.account) yield group as Group;

@@ -33,7 +33,7 @@ import type { LogEvent } from "../log/changelog/decide.js";
 import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
-import { chainOfDecision, chainOfEnded } from "./chain.js";
+import { chainOf, chainOfDecision, chainOfEnded } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
@@ -131,7 +131,7 @@ async function explain(
     throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
-  const ended = endedKey(changes, request, namespace);
+  const ended = endedKey(changes, request, namespace) ?? disabledAccount(changes.state, request, namespace);
   if (ended !== undefined) return ended;
   const { key, account, caller } = await callerOf(changes, request, namespace);
   const rules = [...rulesOf(changes.state, namespace).values()];
@@ -143,7 +143,7 @@ async function explain(
   const disabled = disabledFor(rules, resource, caller?.scopes);
   const who = { namespace, account, key: key?.prefix ?? "", network: "", scopes: caller?.scopes };
   const limits = await limitsFor({ state: changes.state, uses }, who, resource);
-  return { code, decidedBy, matched, key: key && shown(key), limited, chain, disabled, limits };
+  return { code, decidedBy, matched, key: key && shown(changes.state, key), limited, chain, disabled, limits };
 }
 
 /** The explanation of a call with a key that has ended; undefined where the request names none. */
@@ -154,9 +154,28 @@ function endedKey(
 ): ExplainResponse | undefined {
   const key = prefix === "" ? undefined : endedKeyWithPrefix(state, { namespace, prefix }, now);
   if (key === undefined || (account !== "" && key.account !== account)) return undefined;
-  const chain = chainOfEnded(key);
-  const nothing = { decidedBy: undefined, matched: [], key: undefined, disabled: [], limits: [] };
-  return { ...nothing, code: 401, limited: false, chain };
+  return { ...NOTHING, chain: chainOfEnded(key) };
+}
+
+const NOTHING = {
+  code: 401,
+  decidedBy: undefined,
+  matched: [],
+  key: undefined,
+  limited: false,
+  disabled: [],
+  limits: [],
+};
+
+/** The explanation for a disabled account; undefined for all other requests. */
+function disabledAccount(
+  state: State,
+  { account: name, key }: ExplainRequest,
+  namespace: string,
+): ExplainResponse | undefined {
+  if (key !== "" || !state.account(namespace, name)?.disabled) return undefined;
+  const token = `${name} is disabled: it has no token, and its keys are refused`;
+  return { ...NOTHING, chain: chainOf("token", { token }, []) };
 }
 
 /** The disabled rules that would match, in the order of evaluation. */
@@ -181,7 +200,8 @@ async function callerOf(
   const key = await findByPrefixOrName(changes, { namespace, account: name }, named);
   // The same caller that the guard gets for the key.
   const caller = changes.state.callerOf(key.sha256, changes.now);
-  if (caller === undefined) throw notFound(`the key ${key.prefix} was revoked or has expired`);
+  if (caller === undefined)
+    throw notFound(`the key ${key.prefix} was revoked, has expired, or its account is disabled`);
   return { key, account: key.account, caller };
 }
 
@@ -205,7 +225,7 @@ async function preview(
     removed,
     added,
     resources,
-    accounts: changes.state.accounts(namespace),
+    accounts: changes.state.accounts(namespace).filter(({ disabled }) => !disabled),
     signal: context.signal,
   });
   return { effects };

@@ -1,7 +1,7 @@
 /** Usage: accepts the reports of gateways on how often endpoints are called, and lists the sums. */
 
-import { isAdmin } from "../../../src/call/admission.js";
 import { isToken } from "../../../src/call/token.js";
+import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -95,7 +95,7 @@ async function list(
 function forCaller(request: ListUsageRequest, context: BuiltInContext): ListUsageRequest {
   const caller = accountOf(context);
   const { service, endpoint, account, key } = request;
-  if (!isAdmin(caller) && account !== caller.account)
+  if (!administers(caller, AdminPart.AUDIT) && account !== caller.account)
     throw permissionDenied(
       `Forbidden call made to ${context.endpoint} by ${caller.account}: it may see its own usage only`,
     );

@@ -320,6 +320,8 @@ function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
     resources: limits.length === 0 ? [] : resources.filter((_, index) => matches(limits[index] as Resource, segments)),
     reportUse: false,
     enrolment: enrolment ?? "",
+    // The guard that is sent the key checks its addresses.
+    from: [],
   };
 }
 

@@ -13,7 +13,7 @@ import { Code, StatusError } from "../../errors.js";
 import type { EndedKey } from "../../gen/portico/auth/v1/policy.js";
 import { BoundedMap } from "../../memory/bounded-map.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
-import { CallerChanges, type ChangedCallers } from "./caller-changes.js";
+import { CallerChanges, type ChangedCallers, type ConfirmedCaller } from "./caller-changes.js";
 import { CallerTable } from "./caller-table.js";
 import { KnownCaller } from "./known-caller.js";
 import { Lookups, type Resolved } from "./lookups.js";
@@ -45,8 +45,9 @@ const RETRY_PAUSE = 10;
 const UNREACHABLE_PAUSE = 100;
 /**
  * How long a token counts as unknown without asking again, in milliseconds. An invalid token never
- * becomes valid. But with several authorities on one store, one of them may not know a token yet
- * that another one has just issued.
+ * becomes valid, except the key of a disabled account: it is looked up again when something about
+ * its account has changed. But with several authorities on one store, one of them may not know a
+ * token yet that another one has just issued.
  */
 const UNKNOWN_TIME = 10_000;
 
@@ -59,6 +60,8 @@ interface UnknownToken {
   /** The prefix if it has the form of an API key, otherwise empty. */
   readonly key: string;
   readonly ended: EndedKey | undefined;
+  /** The account of an ended key: it may be enabled again. */
+  readonly owner: ConfirmedCaller | undefined;
 }
 
 const NO_KEY: Pick<UnknownToken, "key" | "ended"> = { key: "", ended: undefined };
@@ -94,8 +97,12 @@ export class CallerCache {
       this.#known.delete(token);
     }
     const unknown = this.#unknown.get(token);
-    if (unknown !== undefined && performance.now() < unknown.until) return UNKNOWN_TOKEN;
+    if (unknown !== undefined && performance.now() < unknown.until && this.#isStill(unknown)) return UNKNOWN_TOKEN;
     return isBearer(token) ? undefined : UNKNOWN_TOKEN;
+  }
+
+  #isStill({ owner }: UnknownToken): boolean {
+    return owner === undefined || this.#changes.confirm(owner);
   }
 
   /** What a token was that belongs to no caller, as far as the authority remembers. */
@@ -133,10 +140,12 @@ export class CallerCache {
   }
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
-    const { caller, ended } = await this.#ask(hashToken(token), performance.now() + LOOKUP_TIME);
+    const hash = hashToken(token);
+    const { caller, ended, version: confirmedAt } = await this.#ask(hash, performance.now() + LOOKUP_TIME);
     if (caller === undefined) {
       const key = token.startsWith("ptk_") ? tokenPrefix(token) : "";
-      this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, key, ended });
+      const owner = ended && { ...ended, hash: hash.toString("latin1"), enrolment: undefined, confirmedAt };
+      this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, key, ended, owner });
     } else {
       if (caller.reportUse) caller.keyPrefix = tokenPrefix(token);
       if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
@@ -161,7 +170,8 @@ export class CallerCache {
         const response = await this.#resolve(sha256, deadlineMonotonicMs);
         if (response !== undefined && response.revision >= this.changedAt) {
           const { caller, ended } = response;
-          return { caller: caller && new KnownCaller(sha256, caller, this.#changes.version), ended };
+          const { version } = this.#changes;
+          return { caller: caller && new KnownCaller(sha256, caller, version), ended, version };
         }
         await pause(response === undefined ? UNREACHABLE_PAUSE : RETRY_PAUSE);
       }
@@ -229,9 +239,12 @@ export class CallerCache {
   }
 }
 
-/** Whether a text can be a bearer token: it has a valid checksum and is no refresh token. */
+/** The prefixes of tokens of calls: access tokens, keys and enrolments. */
+const CALLS = /^pt[ake]_/;
+
+/** Whether a text can be a bearer token: it is of a kind for calls, and has a valid checksum. */
 function isBearer(text: string): boolean {
-  return !text.startsWith("ptr_") && isToken(text);
+  return CALLS.test(text) && isToken(text);
 }
 
 /**

@@ -15,6 +15,11 @@ import type { KnownCaller } from "./known-caller.js";
  */
 const MAX_REMEMBERED = 40_000;
 
+/** What is known of a token's caller, or of the owner of a key that has ended. */
+export type ConfirmedCaller = Pick<KnownCaller, "hash" | "enrolment" | "namespace" | "account"> & {
+  confirmedAt: number;
+};
+
 /** The callers that changed in one revision. */
 export class ChangedCallers {
   /** By namespace. */
@@ -69,7 +74,7 @@ class Remembered {
   }
 
   /** The last version that changed the caller; −1 for none. */
-  last({ hash, enrolment, namespace, account }: KnownCaller): number {
+  last({ hash, enrolment, namespace, account }: ConfirmedCaller): number {
     const token = this.#tokens.get(hash) ?? -1;
     if (enrolment !== undefined) return token;
     const own = this.#accounts.get(namespace)?.get(account) ?? -1;
@@ -118,7 +123,7 @@ export class CallerChanges {
    * Whether the cached caller is still correct. If so, it is marked as confirmed at this version.
    * False also if changes that it must be compared with are no longer remembered.
    */
-  confirm(caller: KnownCaller): boolean {
+  confirm(caller: ConfirmedCaller): boolean {
     const { confirmedAt } = caller;
     if (confirmedAt === this.version) return true;
     if (confirmedAt < this.#older.start) return false;

@@ -110,8 +110,8 @@ export class CallerTable {
       caller.share(shared);
       return;
     }
-    const { scopes, resources, limits } = caller;
-    this.#permissions.set(name, { scopes, resources, limits, users: 1 });
+    const { scopes, resources, limits, from } = caller;
+    this.#permissions.set(name, { scopes, resources, limits, from, users: 1 });
     this.bytes += bytesOfPermissions(caller);
   }
 
@@ -124,8 +124,8 @@ export class CallerTable {
   }
 }
 
-function keyOf({ scopes, resources }: Permissions): string {
-  return JSON.stringify([scopes, resources]);
+function keyOf({ scopes, resources, from }: Permissions): string {
+  return JSON.stringify(from === undefined ? [scopes, resources] : [scopes, resources, from.texts]);
 }
 
 function bytesOf({ account, key }: KnownCaller): number {
@@ -134,10 +134,10 @@ function bytesOf({ account, key }: KnownCaller): number {
 
 /**
  * Each text counts twice: in the lists, and in the key by which they are shared. A resource is also
- * stored as a pattern.
+ * stored as a pattern, an address as a range.
  */
-function bytesOfPermissions({ scopes, resources }: Permissions): number {
+function bytesOfPermissions({ scopes, resources, from }: Permissions): number {
   const bytes = (texts: readonly string[]): number =>
     texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, 0);
-  return PERMISSIONS_BYTES + bytes(scopes) + 2 * bytes(resources);
+  return PERMISSIONS_BYTES + bytes(scopes) + 2 * (bytes(resources) + bytes(from?.texts ?? []));
 }

@@ -2,18 +2,24 @@
  * A caller as the authority resolved it from a token, in a compact form: guards cache many of them.
  */
 
+import { AddressRanges } from "../../address/client-address.js";
 import type { Caller } from "../../call/caller.js";
 import { DEFAULT_NAMESPACE } from "../../contract/names.js";
 import { parsePattern, type Resource } from "../../contract/resource.js";
 import type { Caller as ResolvedCaller } from "../../gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../../time.js";
 
-/** What a caller may do: its account's scopes, and the resources that its token is limited to. */
+/**
+ * What a caller may do: its account's scopes, and the resources and addresses that its token is
+ * limited to.
+ */
 export interface Permissions {
   readonly scopes: readonly string[];
   readonly resources: readonly string[];
   /** The parsed patterns of `resources`. */
   readonly limits: readonly Resource[];
+  /** The addresses of the clients that may use its token; undefined means all. */
+  readonly from: AddressRanges | undefined;
 }
 
 const NONE: readonly never[] = [];
@@ -28,6 +34,8 @@ export class KnownCaller implements Caller, Permissions {
   resources: readonly string[];
   readonly enrolment: string | undefined;
   limits: readonly Resource[];
+  from: AddressRanges | undefined;
+  readonly callsOnly: boolean;
   readonly key: string | undefined;
   keyPrefix: string | undefined;
   /** SHA-256 of the token as a string of 32 characters from U+0000 to U+00FF, one for each byte. */
@@ -48,7 +56,8 @@ export class KnownCaller implements Caller, Permissions {
 
   /**
    * @param sha256 of the token
-   * @throws {SyntaxError} if a resource that the token is limited to cannot be understood
+   * @throws {SyntaxError} if a resource or an address that the token is limited to cannot be
+   * understood
    */
   constructor(sha256: Buffer, caller: ResolvedCaller, confirmedAt: number) {
     const { namespace, resources, enrolment } = caller;
@@ -60,6 +69,8 @@ export class KnownCaller implements Caller, Permissions {
     this.expires = expiry(caller);
     this.resources = resources.length === 0 ? NONE : resources;
     this.limits = resources.length === 0 ? NONE : resources.map(parsePattern);
+    this.from = caller.from.length === 0 ? undefined : new AddressRanges(caller.from);
+    this.callsOnly = caller.callsOnly === true;
     this.key = caller.key;
     this.keyPrefix = undefined;
     this.hash = sha256.toString("latin1");
@@ -68,10 +79,11 @@ export class KnownCaller implements Caller, Permissions {
   }
 
   /** Replaces its permissions by equal ones that other callers have too. */
-  share({ scopes, resources, limits }: Permissions): void {
+  share({ scopes, resources, limits, from }: Permissions): void {
     this.scopes = scopes;
     this.resources = resources;
     this.limits = limits;
+    this.from = from;
   }
 
   /** SHA-256 of the token, in hexadecimal. */

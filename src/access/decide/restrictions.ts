@@ -23,13 +23,23 @@ export const LIMITED_KEYS = "limited-keys";
 /** Limits of calls. */
 export const LIMITS = "limits";
 
-/** The kinds that this version understands, as a guard and as an authority. */
-export const RESTRICTIONS: readonly string[] = [LIMITED_KEYS, LIMITS];
+/** API keys for clients at some addresses. */
+export const KEY_ADDRESSES = "key-addresses";
 
-const IN_FORCE = { neither: [], limitedKeys: [LIMITED_KEYS], limits: [LIMITS], both: RESTRICTIONS } as const;
+/** The kinds that this version understands, as a guard and as an authority. */
+export const RESTRICTIONS: readonly string[] = [LIMITED_KEYS, LIMITS, KEY_ADDRESSES];
+
+/** Which kinds are in force, in the order of RESTRICTIONS. */
+type InForce = readonly [limitedKeys: boolean, limits: boolean, keyAddresses: boolean];
+
+/** Each set of kinds, by the number whose bits it is. */
+const SETS = Array.from({ length: 2 ** RESTRICTIONS.length }, (_, bits) =>
+  RESTRICTIONS.filter((_, index) => bits & (2 ** index)),
+);
 
 /** The kinds that are in force. Makes no list, because it is asked at each ping of a guard. */
-export function restrictionsInForce(some: { limitedKeys: boolean; limits: boolean }): readonly string[] {
-  if (some.limitedKeys) return some.limits ? IN_FORCE.both : IN_FORCE.limitedKeys;
-  return some.limits ? IN_FORCE.limits : IN_FORCE.neither;
+export function restrictionsInForce(inForce: InForce): readonly string[] {
+  let bits = 0;
+  for (let index = 0; index < inForce.length; index++) if (inForce[index]) bits |= 2 ** index;
+  return SETS[bits] as readonly string[];
 }

@@ -6,11 +6,16 @@ import type { Duration, Float, Int64, Int64Input, Int64Table, Timestamp, Timesta
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   readonly name: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes: readonly string[];
   readonly created?: Timestamp;
   /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
   readonly withoutPassword: boolean;
+  /** Whether it is disabled: it cannot log in, and its API keys are refused. */
+  readonly disabled: boolean;
 }
 
 export interface AccountUsage {
@@ -75,15 +80,44 @@ export interface Calls {
   readonly otherClientErrors: Int64;
 }
 
+export interface Client {
+  /** The client_id of its requests. */
+  readonly id: string;
+  readonly name: string;
+  /** Compared exactly; the port of a loopback address is free (RFC 8252 §7.3). */
+  readonly redirectUris: readonly string[];
+  /** Whether it authenticates by a secret. Otherwise it is public. */
+  readonly confidential: boolean;
+  readonly created?: Timestamp;
+}
+
 export interface CreateAccountRequest {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, such as `bob`. */
   readonly name?: string | undefined;
   /** 12 to 128 characters; empty where the account has no password. */
   readonly password?: string | undefined;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   readonly scopes?: readonly string[] | undefined;
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   readonly withoutPassword?: boolean | undefined;
+}
+
+export interface CreateClientRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
+  readonly name?: string | undefined;
+  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  readonly redirectUris?: readonly string[] | undefined;
+  /** Whether the client gets a secret, because it runs on a server that can keep one. */
+  readonly confidential?: boolean | undefined;
+}
+
+export interface CreateClientResponse {
+  readonly client?: Client;
+  /** `ptc_…`; empty for a public client. Keep it: it cannot be shown again. */
+  readonly secret: string;
 }
 
 export interface CreateEnrolmentRequest {
@@ -108,6 +142,10 @@ export interface CreateKeyRequest {
   readonly resources?: readonly string[] | undefined;
   /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
   readonly account?: string | undefined;
+  /** Whether the key administers what its account may administer. */
+  readonly admin?: boolean | undefined;
+  /** Addresses and CIDR ranges (RFC 4632, RFC 4291) of the clients that may use it, such as `192.0.2.0/24`, at most 100; none means all. */
+  readonly from?: readonly string[] | undefined;
 }
 
 export interface CreateKeyResponse {
@@ -142,6 +180,16 @@ export interface DeleteAccountRequest {
 
 export type DeleteAccountResponse = Readonly<Record<string, never>>;
 
+export interface DeleteClientRequest {
+  /** The client's ID as listed, or the URL of a metadata document. */
+  readonly id?: string | undefined;
+}
+
+export interface DeleteClientResponse {
+  /** How many grants ended with it. */
+  readonly grants: number;
+}
+
 export interface DeleteEnrolmentRequest {
   /** The name that the token was created for, such as `greeter`. */
   readonly name?: string | undefined;
@@ -150,6 +198,13 @@ export interface DeleteEnrolmentRequest {
 }
 
 export type DeleteEnrolmentResponse = Readonly<Record<string, never>>;
+
+export interface DeleteGrantRequest {
+  /** As listed. */
+  readonly id?: string | undefined;
+}
+
+export type DeleteGrantResponse = Readonly<Record<string, never>>;
 
 export interface DeleteLimitRequest {
   /** The limit, such as `ci`. */
@@ -248,6 +303,23 @@ export interface FindRefusalsResponse {
   readonly refusals: readonly Refusal[];
 }
 
+export interface Grant {
+  readonly id: string;
+  readonly account: string;
+  /** A registered client, or the URL of a metadata document. */
+  readonly clientId: string;
+  /** What the client calls itself. Nobody has checked it. */
+  readonly clientName: string;
+  /** Resource patterns that its tokens are limited to; none means no limit. */
+  readonly resources: readonly string[];
+  /** Whether its tokens count at `/mcp` only. */
+  readonly mcpOnly: boolean;
+  readonly created?: Timestamp;
+  readonly expires?: Timestamp;
+  /** When it last got tokens; absent before the first. A token lives for an hour. */
+  readonly lastUsed?: Timestamp;
+}
+
 export interface Key {
   /** The first characters of the key, which identify it, such as `ptk_4fGh81`. */
   readonly prefix: string;
@@ -259,6 +331,12 @@ export interface Key {
   readonly lastUsed?: Timestamp;
   /** Resource patterns that the key is limited to; none means no limit. */
   readonly resources: readonly string[];
+  /** Whether it administers what its account may administer. Other keys only call services, and manage the account's own keys. */
+  readonly admin: boolean;
+  /** Addresses and CIDR ranges of the clients that may use it, such as `192.0.2.0/24`; none means all. */
+  readonly from: readonly string[];
+  /** Whether its account is disabled, so that the key is refused until the account is enabled. */
+  readonly disabled: boolean;
 }
 
 export interface KeyUsage {
@@ -372,10 +450,29 @@ export interface ListAuditResponse {
   readonly nextBefore: Int64;
 }
 
+export type ListClientsRequest = Readonly<Record<string, never>>;
+
+export interface ListClientsResponse {
+  readonly clients: readonly Client[];
+}
+
 export type ListEnrolmentsRequest = Readonly<Record<string, never>>;
 
 export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
+}
+
+export interface ListGrantsRequest {
+  /** Most grants in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
+  readonly pageSize?: number | string | undefined;
+  /** `next_page_token` of the page before; empty for the first page. */
+  readonly pageToken?: string | undefined;
+}
+
+export interface ListGrantsResponse {
+  readonly grants: readonly Grant[];
+  /** Gives the next page; empty when there is none. */
+  readonly nextPageToken: string;
 }
 
 export interface ListKeysRequest {
@@ -567,7 +664,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   readonly key: string;
   readonly reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   readonly cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   readonly code: number;
@@ -655,6 +752,13 @@ export interface ServiceNames {
   readonly names: readonly string[];
 }
 
+export interface SetDisabledRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string | undefined;
+  /** Whether it is disabled from now on. */
+  readonly disabled?: boolean | undefined;
+}
+
 export interface SetLimitRequest {
   /** The limit as it then is. Its ID names the limit that is replaced. */
   readonly limit?: LimitInput | undefined;
@@ -668,7 +772,7 @@ export interface SetLimitRequest {
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string | undefined;
-  /** Needed unless the caller holds the scope `admin`. */
+  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
   readonly currentPassword?: string | undefined;
   readonly newPassword?: string | undefined;
 }
@@ -778,10 +882,12 @@ export type Per = "PER_UNSPECIFIED" | "ACCOUNT" | "KEY" | "ADDRESS" | "NAMESPACE
  * - `SERVICE`: The call was admitted, and the service refused it.
  * - `OVERLOAD`: The service is overloaded, so the gateway did not send the call.
  * - `CALL_LIMIT`: A limit of calls is used up.
+ * - `DISABLED`: The account of the API key is disabled.
+ * - `OTHER_ADDRESS`: The API key is only for clients at other addresses.
  *
  * A value that this contract does not name is a number.
  */
-export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | "CALL_LIMIT" | number;
+export type Reason = "REASON_UNSPECIFIED" | "NO_TOKEN" | "UNKNOWN_TOKEN" | "EXPIRED" | "REVOKED" | "OTHER_TOKEN" | "LIMIT" | "NO_RULE" | "RULE" | "DECLARATION" | "SERVICE" | "OVERLOAD" | "CALL_LIMIT" | "DISABLED" | "OTHER_ADDRESS" | number;
 
 /** Signs accounts in and out. */
 export interface Auth {
@@ -810,33 +916,44 @@ export interface Auth {
    * Any logged-in caller may call it.
    */
   whoAmI(request?: WhoAmIRequest, options?: CallOptions): Promise<WhoAmIResponse>;
-  /** Manages the accounts of the caller's namespace. */
+  /**
+   * Manages the accounts of the caller's namespace. With `admin:accounts`, and without `admin`, nobody gives, takes, resets, disables
+   * or deletes what holds a scope of administration: `admin`, or one that begins with `admin:`.
+   */
   readonly accounts: {
     /**
      * Lists the accounts by name, in pages.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     list(request?: ListAccountsRequest, options?: CallOptions): Promise<ListAccountsResponse>;
     /**
      * Creates an account.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     create(request?: CreateAccountRequest, options?: CallOptions): Promise<Account>;
     /**
      * Deletes an account with all its tokens and keys. The last account of a namespace with a password and the scope `admin` cannot
      * be deleted.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     delete(request?: DeleteAccountRequest, options?: CallOptions): Promise<DeleteAccountResponse>;
     /**
      * Replaces an account's scopes.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:accounts.
      */
     setScopes(request?: SetScopesRequest, options?: CallOptions): Promise<Account>;
+    /**
+     * Disables or enables an account. When it answers a disabling, no gateway accepts a token or key of the account, and its open streams
+     * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
+     * last account of a namespace with a password and the scope `admin` cannot be disabled.
+     *
+     * Only administrators may call it, by the scope admin or admin:accounts.
+     */
+    setDisabled(request?: SetDisabledRequest, options?: CallOptions): Promise<Account>;
     /**
      * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
      * them one by one. An administrator may set any password. Others set their own, and give the current one.
@@ -852,33 +969,78 @@ export interface Auth {
      * another is set, or an attempt that comes too soon after others. In a minute, the first failure of each account and
      * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:audit.
      */
     list(request?: ListAuditRequest, options?: CallOptions): Promise<ListAuditResponse>;
+  };
+  /**
+   * Manages clients of the authorization server (OAuth 2.1): the programs that may ask people for access to their account. A
+   * client with a metadata document at an https URL needs no entry here.
+   */
+  readonly clients: {
+    /**
+     * Lists the clients of the namespace by name.
+     *
+     * Only administrators may call it, by the scope admin.
+     */
+    list(request?: ListClientsRequest, options?: CallOptions): Promise<ListClientsResponse>;
+    /**
+     * Registers a client. Only this answer has its secret.
+     *
+     * Only administrators may call it, by the scope admin.
+     */
+    create(request?: CreateClientRequest, options?: CallOptions): Promise<CreateClientResponse>;
+    /**
+     * Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one.
+     *
+     * Only administrators may call it, by the scope admin.
+     */
+    delete(request?: DeleteClientRequest, options?: CallOptions): Promise<DeleteClientResponse>;
   };
   /** Manages enrolment tokens, by which gateways and services join. Only administrators of `default` may call it. */
   readonly enrolments: {
     /**
      * Lists the enrolment tokens. A name may have several.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListEnrolmentsRequest, options?: CallOptions): Promise<ListEnrolmentsResponse>;
     /**
      * Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateEnrolmentRequest, options?: CallOptions): Promise<CreateEnrolmentResponse>;
     /**
      * Revokes one enrolment token of a name, or all of them. Also replaces the key that signs calls of that name; for
      * `gateway`, the keys of all names.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteEnrolmentRequest, options?: CallOptions): Promise<DeleteEnrolmentResponse>;
   };
-  /** Manages API keys. Callers see and manage their own keys. An administrator manages all keys of the namespace. */
+  /**
+   * The grants that people have made to clients: one for each consent. Callers see and end their own grants. An administrator
+   * sees and ends all grants of the namespace.
+   */
+  readonly grants: {
+    /**
+     * Lists the grants by account, oldest first.
+     *
+     * Any logged-in caller may call it.
+     */
+    list(request?: ListGrantsRequest, options?: CallOptions): Promise<ListGrantsResponse>;
+    /**
+     * Ends a grant with its tokens and its code. When this answers, no gateway accepts them.
+     *
+     * Any logged-in caller may call it.
+     */
+    delete(request?: DeleteGrantRequest, options?: CallOptions): Promise<DeleteGrantResponse>;
+  };
+  /**
+   * Manages API keys. Callers see and manage their own keys. An administrator, by `admin` or `admin:keys`, manages all keys of the
+   * namespace.
+   */
   readonly keys: {
     /**
      * Lists the keys by account, oldest first, in pages.
@@ -889,7 +1051,7 @@ export interface Auth {
     /**
      * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
      * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
-     * it, and a key that is limited to resources cannot create any.
+     * it, and a key that is limited to resources or addresses cannot create any. Only a key that administers creates one that does.
      *
      * Any logged-in caller may call it.
      */
@@ -901,7 +1063,7 @@ export interface Auth {
      */
     revoke(request?: RevokeKeyRequest, options?: CallOptions): Promise<RevokeKeyResponse>;
     /**
-     * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+     * Replaces a key by a new one with the same name, limits, addresses and lifetime, which administers if the old one does. The old key stays valid for the overlap. If the
      * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
      *
      * Any logged-in caller may call it.
@@ -913,26 +1075,26 @@ export interface Auth {
     /**
      * Lists the limits by ID, in pages.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     list(request?: ListLimitsRequest, options?: CallOptions): Promise<ListLimitsResponse>;
     /**
      * Creates a limit. When this answers, no gateway admits a call beyond it.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     create(request?: CreateLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
      * the new limit.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     set(request?: SetLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Deletes a limit. No gateway refuses by it any more when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     delete(request?: DeleteLimitRequest, options?: CallOptions): Promise<DeleteLimitResponse>;
     /**
@@ -951,14 +1113,14 @@ export interface Auth {
     /**
      * Lists the services with the names that belong to them, whether or not they run.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListNamesRequest, options?: CallOptions): Promise<ListNamesResponse>;
     /**
      * Takes names from a service. Each goes to the service that has waited for it longest, else to the next that registers with
      * it. Deleting the last enrolment of a service does the same.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     release(request?: ReleaseNamesRequest, options?: CallOptions): Promise<ReleaseNamesResponse>;
   };
@@ -967,19 +1129,19 @@ export interface Auth {
     /**
      * Lists the namespaces.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListNamespacesRequest, options?: CallOptions): Promise<ListNamespacesResponse>;
     /**
      * Creates a namespace with an account `admin` and no rules. Every call in it is refused until its first rule.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateNamespaceRequest, options?: CallOptions): Promise<CreateNamespaceResponse>;
     /**
      * Deletes a namespace with its accounts, tokens, keys and rules. `default` cannot be deleted.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteNamespaceRequest, options?: CallOptions): Promise<DeleteNamespaceResponse>;
   };
@@ -1008,38 +1170,38 @@ export interface Auth {
     /**
      * Lists the rules, by descending priority and then by ID; in pages for who asks for them.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     list(request?: ListRulesRequest, options?: CallOptions): Promise<ListRulesResponse>;
     /**
      * Creates a rule. The rule holds everywhere when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     create(request?: CreateRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
      * the new rule, and none grants by the old one.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     set(request?: SetRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Deletes a rule. No gateway grants by it any more when this answers.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     delete(request?: DeleteRuleRequest, options?: CallOptions): Promise<DeleteRuleResponse>;
     /**
      * Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     explain(request?: ExplainRequest, options?: CallOptions): Promise<ExplainResponse>;
     /**
      * Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin or admin:rules.
      */
     preview(request?: PreviewRequest, options?: CallOptions): Promise<PreviewResponse>;
   };
@@ -1084,15 +1246,25 @@ export const authEndpoints: EndpointTable = {
     create: { path: "/auth/Accounts/Create", shape: "unary" },
     delete: { path: "/auth/Accounts/Delete", shape: "unary" },
     setScopes: { path: "/auth/Accounts/SetScopes", shape: "unary" },
+    setDisabled: { path: "/auth/Accounts/SetDisabled", shape: "unary" },
     setPassword: { path: "/auth/Accounts/SetPassword", shape: "unary" },
   },
   audit: {
     list: { path: "/auth/Audit/List", shape: "unary", idempotent: true, int64: ["ListAuditResponse", authInt64] },
   },
+  clients: {
+    list: { path: "/auth/Clients/List", shape: "unary", idempotent: true },
+    create: { path: "/auth/Clients/Create", shape: "unary" },
+    delete: { path: "/auth/Clients/Delete", shape: "unary" },
+  },
   enrolments: {
     list: { path: "/auth/Enrolments/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Enrolments/Create", shape: "unary" },
     delete: { path: "/auth/Enrolments/Delete", shape: "unary" },
+  },
+  grants: {
+    list: { path: "/auth/Grants/List", shape: "unary", idempotent: true },
+    delete: { path: "/auth/Grants/Delete", shape: "unary" },
   },
   keys: {
     list: { path: "/auth/Keys/List", shape: "unary", idempotent: true },

@@ -373,7 +373,7 @@ export interface Registry {
     /**
      * Lists them with their options, and where each was named.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListServicesRequest, options?: CallOptions): Promise<ListServicesResponse>;
     /**
@@ -382,7 +382,7 @@ export interface Registry {
      * that has not within two seconds is among the problems. Callers of a service that was there before see no gap. A contract
      * that cannot be served is refused with INVALID_ARGUMENT, and nothing is added.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     put(request?: PutServiceRequest, options?: CallOptions): Promise<PutServiceResponse>;
     /**
@@ -390,7 +390,7 @@ export interface Registry {
      * that follow this one have two seconds at most to apply it. gRPC names that belong to it stay its own. If
      * the configuration file of an authority has a service of this name, that authority follows the one in the file from then on.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteServiceRequest, options?: CallOptions): Promise<DeleteServiceResponse>;
   };

@@ -52,5 +52,7 @@ export const HELLO = "service:helloworld:Helloworld.Call";
 export const PROBE = "service:probe:Probe.Call";
 export const TELL = "service:probe:Probe.Tell";
 export const ADA = ["Authorization", "Bearer {ada}"] as const;
+/** The challenge of a 401 (RFC 9728 §5.1). */
+export const BEARER = 'Bearer resource_metadata="http://portico.test/.well-known/oauth-protected-resource"';
 export const GREETING = { message: "Hello Ada", msg: "Hello Ada" };
 export const NAME = '{"name":"Ada"}';

@@ -1,5 +1,5 @@
 /** Tokens and namespaces: which caller makes a call, and in which namespace its rules are found. */
-import { ADA, HELLO, type HttpCase, NAME, TELL } from "./case.js";
+import { ADA, BEARER, HELLO, type HttpCase, NAME, TELL } from "./case.js";
 
 export const tokens: readonly HttpCase[] = [
   {
@@ -9,7 +9,7 @@ export const tokens: readonly HttpCase[] = [
     body: NAME,
     status: 401,
     exactly: `{"Id":"helloworld","Code":401,"Detail":"Unauthorized call made to helloworld:Helloworld.Call","Status":"Unauthorized"}`,
-    has: { "www-authenticate": "Bearer" },
+    has: { "www-authenticate": BEARER },
     decides: HELLO,
   },
   {

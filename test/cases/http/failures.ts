@@ -1,7 +1,7 @@
 /** The response to a caller when a service fails, cannot be reached, or takes too long. */
 import { Code } from "../../../src/errors.js";
 import { BadRequest, DebugInfo, RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
-import type { HttpCase } from "./case.js";
+import { BEARER, type HttpCase } from "./case.js";
 
 const FAIL = "service:probe:Probe.Fail";
 const fails = (code: Code, extra: object = {}): string => JSON.stringify({ code, message: "as told", ...extra });
@@ -44,7 +44,7 @@ export const failures: readonly HttpCase[] = [
     body: fails(Code.UNAUTHENTICATED),
     status: 401,
     detail: "as told",
-    has: { "www-authenticate": "Bearer" },
+    has: { "www-authenticate": BEARER },
     calls: FAIL,
   },
   {

@@ -72,6 +72,35 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
     await dialog.waitFor({ state: "detached" });
   });
 
+  t.test("disables and enables an account, and makes a key for some addresses that administers", async (t) => {
+    await change("Accounts/Create", { name: "robot", withoutPassword: true, scopes: [] });
+    const { page, dialog, watched } = await enter(t, "Accounts");
+    const row = page.getByRole("row").filter({ hasText: "robot" });
+    for (const [action, state] of [
+      ["Disable", "Disabled"],
+      ["Enable", "Service"],
+    ] as const) {
+      await chooseFor(page, "robot", action);
+      await dialog.getByRole("button", { name: `${action} account` }).click();
+      await dialog.waitFor({ state: "detached" });
+      await row.getByText(state).waitFor();
+      t.equal(await row.getByText("Disabled").count(), state === "Disabled" ? 1 : 0);
+    }
+    await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("button", { name: "New key" }).first().click();
+    await dialog.getByLabel("Name").fill("boss");
+    await dialog.getByLabel("Addresses").fill("192.0.2.0/24, 2001:db8::1");
+    await dialog.getByLabel("It administers what its account may").check();
+    const sent = page.waitForRequest("**/Keys/Create");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    t.match((await sent).postDataJSON(), { admin: true, from: ["192.0.2.0/24", "2001:db8::1"] });
+    await page.getByRole("button", { name: "I have copied the key" }).click();
+    const made = page.getByRole("row").filter({ hasText: "boss" });
+    await made.getByText("Admin", { exact: true }).waitFor();
+    await made.getByText("From 2").waitFor();
+    checkClean(t, watched);
+  });
+
   t.test("says so when an account or a key is gone by the time of the action", async (t) => {
     await change("Accounts/Create", { name: "gone", password: ADMIN_PASSWORD, scopes: [] });
     const key = await post("/v1/auth/Keys/Create", { name: "gone key", account: "gone" }, accessToken);

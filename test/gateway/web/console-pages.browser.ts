@@ -82,7 +82,7 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
   await t.test("what destroys something lies in a menu, which the keyboard opens and leaves", async (t) => {
     for (const [title, items] of [
       ["API keys", ["Rotate", "Revoke"]],
-      ["Accounts", ["Set scopes", "Set password", "Delete"]],
+      ["Accounts", ["Set scopes", "Set password", "Disable", "Delete"]],
     ] as const) {
       await go(title);
       const button = page

@@ -47,7 +47,11 @@ t.test("deleting an account revokes its tokens and keys", async (t) => {
   const token = await login();
   await call(AccountsService.create, bob, token);
   const access = await login("bob", bob.password);
-  const { secret } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, access);
+  const { secret } = await call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [], from: [] },
+    access,
+  );
   await call(AccountsService.delete, { name: "bob" }, token);
   t.notOk(await isGood(opened, access));
   t.notOk(await isGood(opened, secret));
@@ -114,7 +118,11 @@ t.test("a new password revokes tokens, but not keys", async (t) => {
     password: bob.password,
     namespace: "",
   });
-  const { secret } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, accessToken);
+  const { secret } = await call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [], from: [] },
+    accessToken,
+  );
   const set = (name: string, currentPassword: string, newPassword: string, token: string) =>
     call(AccountsService.setPassword, { name, currentPassword, newPassword }, token);
   await t.rejects(set("", "wrong", PASSWORD, accessToken), {

@@ -104,7 +104,8 @@ t.test("an account without the scope admin overwrites only its own oldest record
 t.test("a record has the address, request ID and API key of its call", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
-  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
+  const request = { name: "ci", lifetime: undefined, resources: [], from: [], admin: true };
+  const key = await call(KeysService.create, request, token);
   const more = { clientAddress: "192.0.2.9", metadata: [["x-request-id", "request-9"]] as const };
   await call(RulesService.create, { rule: { ...RULE, id: "mine" } }, key.secret, more);
   await call(RulesService.delete, { id: "mine" }, token, more);

@@ -16,7 +16,7 @@ t.test("the audit trail lists who did what, newest first; neither it nor the sto
   const { call, folder, close } = await open(t);
   const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
   const token = tokens.accessToken;
-  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
+  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [], from: [] }, token);
   const enrolment = await call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
   await call(AccountsService.create, { name: "bob", password: "bob's own password", scopes: [] }, token);
   await call(RulesService.delete, { id: "default" }, token);
@@ -71,7 +71,7 @@ t.test("the audit trail is filtered by account, action, text and time", async (t
     await call(AccountsService.create, { name, password: PASSWORD, scopes: [] }, admin);
   }
   const bob = await login("bob");
-  await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, bob);
+  await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [], from: [] }, bob);
   const list = async (fields: Partial<typeof ALL_RECORDS>) => {
     const { records, nextBefore } = await call(AuditService.list, { ...ALL_RECORDS, ...fields }, admin);
     return { nextBefore, found: records.map(({ actor, action, subject }) => `${actor} ${action} ${subject}`) };

@@ -56,7 +56,11 @@ t.test("a snapshot keeps the services", async (t) => {
 function contextOf(token: string): Context {
   const expires = { seconds: 4_000_000_000n, nanos: 0 };
   const admin = { namespace: "default", namespaceId: "", account: "admin", scopes: ["admin"], expires };
-  const caller = new KnownCaller(hashToken(token), { ...admin, resources: [], reportUse: false, enrolment: "" }, 0);
+  const caller = new KnownCaller(
+    hashToken(token),
+    { ...admin, resources: [], from: [], reportUse: false, enrolment: "" },
+    0,
+  );
   return { caller, endpoint: "registry:Services.Put", metadata: [], clientAddress: "127.0.0.1" } as unknown as Context;
 }
 

@@ -57,7 +57,11 @@ t.test("a service calls for its caller, and the called service learns of both", 
 t.test("a service acts for a limited key only within the key's limits, and a refusal names them", async (t) => {
   const { issue, front, call, bob, guard } = await scene(t);
   const assertionOf = async (resources: string[]): Promise<string> => {
-    const { secret } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources }, bob);
+    const { secret } = await call(
+      KeysService.create,
+      { name: "deploy", lifetime: undefined, resources, from: [] },
+      bob,
+    );
     return String(guard.assertionOf(await ask(guard, FRONT, { token: secret })).metadata[0]?.[1]);
   };
   t.ok(await issue(front, await assertionOf(["service:front:*", "service:orders:*"])));

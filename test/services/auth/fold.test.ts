@@ -62,17 +62,21 @@ const expires = fc.integer({ min: 1, max: 40 * DAY });
 const scopes = fc.array(name, { maxLength: 2 });
 // Only a few limited keys, so that there are often none.
 const resources = fc.integer({ min: 0, max: 5 }).map((number) => (number === 0 ? ["service:*:*"] : []));
-const key = fc.record({ seed, namespace, account: name, expires, resources }).map(({ seed, account, ...rest }) => ({
-  sha256: hash(`k${seed}`),
-  prefix: `ptk_${seed}`,
-  account,
-  name: "key",
-  created: toTimestamp(0),
-  ...rest,
-  expires: toTimestamp(rest.expires),
-  lastUsed: undefined,
-  lifetimeMs: 0n,
-}));
+const from = fc.constantFrom<string[]>([], [], ["192.0.2.0/24"]);
+const callsOnly = fc.constantFrom(undefined, true);
+const key = fc
+  .record({ seed, namespace, account: name, expires, resources, from, callsOnly })
+  .map(({ seed, account, ...rest }) => ({
+    sha256: hash(`k${seed}`),
+    prefix: `ptk_${seed}`,
+    account,
+    name: "key",
+    created: toTimestamp(0),
+    ...rest,
+    expires: toTimestamp(rest.expires),
+    lastUsed: undefined,
+    lifetimeMs: 0n,
+  }));
 /** Tokens are never created twice, so each is named by the index of its entry. */
 const pair = (index: number, a: number, r: number) => ({
   access: token(`a${index}`, a),
@@ -106,6 +110,10 @@ function simpleEvent(): fc.Arbitrary<Events> {
       .record({ namespace, name, scopes })
       .map((value): Events => ({ $case: "accountCreated", value: { ...value, password } })),
     fc.record({ namespace, name }).map((value): Events => ({ $case: "accountDeleted", value })),
+    fc.record({ namespace, name }).map((value): Events => {
+      return { $case: "accountDeleted", value: { ...value, disabled: true } };
+    }),
+    fc.record({ namespace, name }).map((value): Events => ({ $case: "accountEnabled", value })),
     fc.record({ namespace, name, scopes }).map((value): Events => ({ $case: "scopesSet", value })),
     fc.record({ namespace, name }).map((value): Events => ({ $case: "passwordSet", value: { ...value, password } })),
     fc.record({ namespace, name }).map(({ namespace, name: id }): Events => {
@@ -124,6 +132,7 @@ function simpleEvent(): fc.Arbitrary<Events> {
     ...[1, 2].map(() => fc.record({ namespace, id: name }).map((value): Events => ({ $case: "limitDeleted", value }))),
     fc.array(name, { maxLength: 2 }).map((ids): Events => ({ $case: "lendersSet", value: { ids } })),
     key.map((key): Events => ({ $case: "keyCreated", value: { key } })),
+    key.map((key): Events => ({ $case: "restrictedKeyCreated", value: { key } })),
     seed.map((seed): Events => ({ $case: "keyRevoked", value: { sha256: hash(`k${seed}`) } })),
     fc.record({ seed, expires }).map(({ seed, expires }): Events => {
       return { $case: "keyShortened", value: { sha256: hash(`k${seed}`), expires: toTimestamp(expires) } };
@@ -199,6 +208,7 @@ t.test("a draft knows which restrictions its changes bring into force", async (t
     expires: toTimestamp(DAY),
     lastUsed: undefined,
     resources: ["a:*:*"],
+    from: [],
   };
   const created: Events = { $case: "keyCreated", value: { key: limited } };
   const revoked: Events = { $case: "keyRevoked", value: { sha256: limited.sha256 } };
@@ -224,14 +234,16 @@ t.test("a draft knows which restrictions its changes bring into force", async (t
   t.same(state.restrictions, ["limited-keys"]);
 });
 
-/** Whether a kind of restrictions is in force exactly if there is a limited key, or a limit. */
+/** Whether a kind of restrictions is in force exactly if there is a key or limit of that kind. */
 function knowsRestrictions(state: State): boolean {
   const { keys, namespaces } = Snapshot.decode(bytesOf(state));
   const isLimited = keys.some(({ resources }) => resources.length > 0);
   const hasLimits = namespaces.some(({ limits }) => limits.length > 0);
+  const hasFrom = keys.some(({ from }) => from.length > 0);
   return isDeepStrictEqual(state.restrictions, [
     ...(isLimited ? ["limited-keys"] : []),
     ...(hasLimits ? ["limits"] : []),
+    ...(hasFrom ? ["key-addresses"] : []),
   ]);
 }
 
@@ -250,6 +262,7 @@ function seenIn(state: State) {
       name: account.name,
       scopes: account.scopes,
       password: account.password,
+      disabled: account.disabled,
       keys: state.keysOf(account),
       logins: account.logins.length,
       oldest: state.oldestLogin(account),

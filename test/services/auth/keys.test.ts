@@ -11,7 +11,7 @@ import { Watch } from "./watch.js";
 
 const DAY = 86_400;
 const days = (count: number) => ({ seconds: BigInt(count * DAY), nanos: 0 });
-const ci = { name: "ci", lifetime: undefined, resources: [] };
+const ci = { name: "ci", lifetime: undefined, resources: [], from: [] };
 
 /** The token of a new account without scopes. */
 async function account({ call, login }: Open, name: string): Promise<string> {
@@ -24,7 +24,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
   const opened = await open(t, { clock: () => now });
   const { call, login } = opened;
   const token = await login();
-  const request = { name: "ci", lifetime: days(30), resources: ["service:helloworld:*"] };
+  const request = { name: "ci", lifetime: days(30), resources: ["service:helloworld:*"], from: [] };
   const { secret, key } = await call(KeysService.create, request, token);
   t.match(secret, /^ptk_/);
   t.ok(await isGood(opened, secret));
@@ -38,6 +38,7 @@ t.test("a key is shown once, and listed by its prefix", async (t) => {
       expires: { seconds: BigInt(1_800_000_000 + 30 * DAY) },
       lastUsed: undefined,
       resources: ["service:helloworld:*"],
+      from: [],
     },
   ]);
   t.same(keys, [key]);
@@ -100,7 +101,7 @@ t.test("a rotated key has the same name, limits and lifetime; the old key is val
   const token = await login();
   const old = await call(
     KeysService.create,
-    { name: "ci", lifetime: days(10), resources: ["service:helloworld:*"] },
+    { name: "ci", lifetime: days(10), resources: ["service:helloworld:*"], from: [] },
     token,
   );
   now += 9 * DAY * 1000;
@@ -166,7 +167,7 @@ t.test("a key cannot create a key that outlives it", async (t) => {
 t.test("a key that is limited to resources cannot create a key without limits", async (t) => {
   const { call, login } = await open(t);
   const token = await login();
-  const limited = await call(KeysService.create, { ...ci, resources: ["service:auth:Keys.*"] }, token);
+  const limited = await call(KeysService.create, { ...ci, resources: ["service:auth:Keys.*"], from: [] }, token);
   const other = await call(KeysService.create, ci, token);
   const denied = { code: Code.PERMISSION_DENIED, message: "A key that is limited to resources cannot create keys" };
   await t.rejects(call(KeysService.create, ci, limited.secret), denied);

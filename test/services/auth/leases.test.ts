@@ -228,7 +228,7 @@ t.test(
     const here = await open(t, { store, leaseMs: SHORT });
     const there = await open(t, { store, leaseMs: SHORT });
     const token = await again(() => here.login());
-    const request = { name: "ci", lifetime: undefined, resources: [] };
+    const request = { name: "ci", lifetime: undefined, resources: [], from: [] };
     const { secret, key } = await again(() => here.call(KeysService.create, request, token));
     const use = () => again(() => there.call(AuthService.whoAmI, {}, secret));
     await use();

@@ -174,7 +174,7 @@ t.test("whose limits are shown", async (t) => {
     await call(AccountsService.create, { name, password: PASSWORD, scopes: name === "bob" ? ["staff"] : [] }, admin);
   }
   const bob = await opened.login("bob");
-  const { key } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources: [] }, bob);
+  const { key } = await call(KeysService.create, { name: "deploy", lifetime: undefined, resources: [], from: [] }, bob);
   const prefix = key?.prefix ?? "";
   const limits: Partial<Limit>[] = [
     { id: "accounts" },

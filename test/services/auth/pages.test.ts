@@ -32,7 +32,7 @@ async function filled(t: Parameters<typeof open>[0]): Promise<Open> {
       sha256: hashToken(`${name} ${index}`),
       // The order of prefixes also differs from the order of creation.
       prefix: `ptk_${name.slice(-3)}${9 - index}`,
-      ...{ namespace, account: name, name: `key ${index}`, lastUsed: undefined, lifetimeMs: 0n },
+      ...{ namespace, account: name, name: `key ${index}`, lastUsed: undefined, lifetimeMs: 0n, from: [] },
       ...{ created: toTimestamp(Date.now() + index), expires: toTimestamp(Date.now() + 86_400_000) },
       resources: account === 5 ? Array.from({ length: 2_000 }, () => "service:helloworld:".padEnd(250, "x")) : [],
     }));

@@ -38,7 +38,7 @@ t.test("revisions without changes for guards are sent together before the next p
   watch.start();
   const { revision } = await watch.next("snapshot");
   for (const name of ["one", "two", "three"]) {
-    await call(KeysService.create, { name, lifetime: undefined, resources: [] }, token);
+    await call(KeysService.create, { name, lifetime: undefined, resources: [], from: [] }, token);
   }
   watch.sendPing();
   t.match(await watch.first(), { $case: "changes", value: { revision: revision + 3n, changes: [] } });
@@ -63,7 +63,7 @@ t.test("each change that affects decisions is sent", async (t) => {
   const { channel, call, login } = await open(t);
   const token = await login();
   const tokens = await call(AuthService.login, { account: "admin", password: PASSWORD, namespace: "" });
-  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, token);
+  const key = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [], from: [] }, token);
   await call(EnrolmentsService.create, { name: "greeter", replace: false }, token);
   await call(NamespacesService.create, { name: "other" }, token);
   const watch = new Watch(t, channel);
@@ -162,7 +162,7 @@ t.test("a token is resolved to its caller", async (t) => {
   const limits = ["service:helloworld:*"];
   const { secret } = await call(
     KeysService.create,
-    { name: "ci", lifetime: undefined, resources: limits },
+    { name: "ci", lifetime: undefined, resources: limits, from: [] },
     accessToken,
   );
   const enrolment = await call(EnrolmentsService.create, { name: "greeter", replace: false }, accessToken);

@@ -151,8 +151,8 @@ t.test("a key that has ended is explained by its prefix, with the check that fai
   const { auth, admin, pass } = await setUp(t);
   const bob = await createBob(auth, admin);
   const make = async (name: string, resources: string[] = []) =>
-    (await auth.call(KeysService.create, { name, lifetime: { seconds: 86_400n, nanos: 0 }, resources }, bob)).key!
-      .prefix;
+    (await auth.call(KeysService.create, { name, lifetime: { seconds: 86_400n, nanos: 0 }, resources, from: [] }, bob))
+      .key!.prefix;
   const [valid, revoked, limited] = [await make("valid"), await make("revoked"), await make("deploy", ["service:a:*"])];
   await auth.call(KeysService.revoke, { prefix: revoked }, bob);
   const resource = "service:helloworld:Helloworld.Call";

@@ -4,7 +4,7 @@
  */
 import t, { type Test } from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { LIMITED_KEYS, LIMITS, RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
+import { KEY_ADDRESSES, LIMITED_KEYS, LIMITS, RESTRICTIONS } from "../../../src/access/decide/restrictions.js";
 import { Code, type StatusError } from "../../../src/errors.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
@@ -20,7 +20,7 @@ import { Watch } from "./watch.js";
 const LEASE = 600;
 /** So long that it does not end by chance. */
 const LONG = 20_000;
-const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"] };
+const LIMITED = { name: "deploy", lifetime: undefined, resources: ["service:orders:*"], from: [] as string[] };
 const noLease = (kind: string) => ({
   code: Code.FAILED_PRECONDITION,
   message: new RegExp(`^this guard gets no lease: .* does not understand \\(${kind}\\); upgrade it, or delete them$`),
@@ -101,7 +101,8 @@ t.test("a guard whose connection broke counts until its lease has ended", async 
 for (const kind of RESTRICTIONS) {
   t.test(`while ${kind} are in force, a guard that does not understand them gets no lease`, async (t) => {
     const { guard, create, revoke, createLimit, deleteLimit } = await setting(t, { leaseMs: LONG });
-    const prefix = kind === LIMITS ? await createLimit() : await create();
+    const limits = kind === KEY_ADDRESSES ? { resources: [], from: ["192.0.2.0/24"] } : {};
+    const prefix = kind === LIMITS ? await createLimit() : await create({ ...LIMITED, ...limits });
     const others = RESTRICTIONS.filter((other) => other !== kind);
     await t.rejects(guard([]).first(), noLease(kind));
     await t.rejects(guard([...others, "another kind"]).first(), noLease(kind));
@@ -125,6 +126,19 @@ t.test("no limit is created while a guard with a lease does not understand limit
   old.end();
   await t.rejects(old.next("pong"));
   t.ok(await createLimit(), "and is when the guard has left");
+});
+
+t.test("no key for some addresses is created while a guard with a lease does not understand them", async (t) => {
+  const { guard, create } = await setting(t, { leaseMs: LONG });
+  const old = guard([LIMITED_KEYS, LIMITS]);
+  await old.ping();
+  await t.rejects(create({ ...LIMITED, resources: [], from: ["192.0.2.7"] }), {
+    code: Code.FAILED_PRECONDITION,
+    message: /^from: a key that is limited to addresses cannot be created while this runs in a version that does not/,
+  });
+  old.end();
+  await t.rejects(old.next("pong"));
+  t.ok(await create({ ...LIMITED, resources: [], from: ["192.0.2.7"] }), "and is when the guard has left");
 });
 
 t.test("a guard that does not understand limits is not sent the lenders, which would end its lease", async (t) => {

@@ -33,7 +33,7 @@ function keyCreated(key: number): Events {
   const value = {
     ...{ sha256: hashOf(key), prefix: `ptk_${key}`, namespace, account: `user${key % ACCOUNTS}`, name },
     ...{ created: toTimestamp(START), expires: toTimestamp(START + DAY), lastUsed: undefined },
-    ...{ resources: [], lifetimeMs: BigInt(DAY) },
+    ...{ resources: [], from: [], lifetimeMs: BigInt(DAY) },
   };
   return { $case: "keyCreated", value: { key: value } };
 }

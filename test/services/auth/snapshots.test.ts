@@ -5,10 +5,12 @@ import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import { checksum, keyOf } from "../../../services/auth/log/changelog/row.js";
 import { MAX_IDLE, Snapshots } from "../../../services/auth/log/state/snapshots.js";
 import { State } from "../../../services/auth/log/state/state.js";
-import { Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { hashToken } from "../../../src/call/token.js";
+import { type Account, type Key, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
 import { type Collection, collectionOf, writesTo } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
+import { toTimestamp } from "../../../src/time.js";
 import { deferred } from "../../support/deferred.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { openJournal, silent } from "./open.js";
@@ -244,7 +246,7 @@ t.test("a stop leaves a snapshot unfinished", async (t) => {
   t.equal((await rows.keys()).length, 5);
 });
 
-t.test("only a snapshot with limits has a format that earlier versions refuse", async (t) => {
+t.test("a snapshot has the oldest format that keeps its content, which earlier versions then refuse", async (t) => {
   const { store, rows } = opened(t);
   const log = new ChangeLog({ store, log: silent });
   const state = new State();
@@ -261,13 +263,32 @@ t.test("only a snapshot with limits has a format that earlier versions refuse", 
     const limits = part.namespaces.flatMap((namespace) => namespace.limits);
     t.match(limits, [{ limit: { id: "ci" }, revision: 11n }]);
   }
+  const key = { sha256: hashToken("k"), prefix: "ptk_k", namespace: "default", account: "ann", name: "k" };
+  const times = { created: undefined, expires: toTimestamp(Date.now()), lastUsed: undefined, lifetimeMs: 0n };
+  const keyOfAnn = { ...key, ...times, resources: [] };
+  /** What is in the state while a snapshot is written, and the format of the snapshot. */
+  const cases: [format: 2 | 3, Partial<Account>, Partial<Key> | undefined, why: string][] = [
+    [2, {}, { from: [], callsOnly: undefined }, "a key of an earlier version"],
+    [2, {}, { from: [], callsOnly: true }, "an account that administers nothing: there is nothing to lose"],
+    [3, { scopes: ["admin:rules"] }, { from: [], callsOnly: true }, "a key would administer"],
+    [3, {}, { from: ["192.0.2.7"], callsOnly: true }, "a key would be accepted from everywhere"],
+    [3, { disabled: true }, undefined, "an account would be enabled"],
+  ];
+  for (const [format, account, made, why] of cases) {
+    const created = { name: "ann", scopes: [], created: undefined, password: undefined };
+    state.addAccount("default", { ...created, ...account });
+    if (made !== undefined) state.addKey({ ...keyOfAnn, from: [], ...made });
+    t.match(await keep(), new RegExp(`^format ${format} parts `), why);
+    state.removeAccount("default", state.account("default", "ann")!);
+  }
+  t.match(await keep(), /^format 2 parts /, "and the older one again when they are gone");
 });
 
 t.test("a snapshot of a newer format", async (t) => {
   /** As a newer version completes a snapshot: the rest of the row has the same form. */
   const raise = async (rows: Collection, revision: number): Promise<void> => {
     const key = keyOf(revision);
-    const content = `format 3 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
+    const content = `format 4 ${(await rows.get(key))!.replace(/ \S+$/, "")}`;
     await rows.replace(key, `${content} ${checksum(key, content)}`);
   };
   await t.test("is refused at a start, and the error says what to do", async (t) => {
@@ -278,8 +299,8 @@ t.test("a snapshot of a newer format", async (t) => {
     await t.rejects(openJournal(store), {
       name: "StoreError",
       message:
-        "store in memory was written by a newer Portico: a snapshot has format 3, and this version of Portico knows " +
-        "formats up to 2; run that version, or restore the store from a backup",
+        "store in memory was written by a newer Portico: a snapshot has format 4, and this version of Portico knows " +
+        "formats up to 3; run that version, or restore the store from a backup",
     });
   });
   await t.test("keeps its parts while a running authority of this version writes a snapshot", async (t) => {

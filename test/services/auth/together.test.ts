@@ -226,7 +226,7 @@ t.test("of two simultaneous calls that exclude each other, one is refused", asyn
     ],
     "revoke one key": [
       async ({ call }, token) => {
-        const { key } = await call(KeysService.create, { name: "k", lifetime, resources: [] }, token);
+        const { key } = await call(KeysService.create, { name: "k", lifetime, resources: [], from: [] }, token);
         return [1, 2].map(() => () => call(KeysService.revoke, { prefix: key!.prefix }, token));
       },
       Code.NOT_FOUND,

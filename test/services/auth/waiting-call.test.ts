@@ -84,8 +84,15 @@ t.test("a waiting call of a deleted administrator changes nothing", async (t) =>
 
 t.test("a waiting call whose key or scope was revoked changes nothing", async (t) => {
   const { opened, call, admin, second } = await openTwo(t);
-  const { secret, key } = await call(KeysService.create, { name: "ci", lifetime: undefined, resources: [] }, second);
+  const { secret, key } = await call(
+    KeysService.create,
+    { name: "ci", lifetime: undefined, resources: [], from: [], admin: true },
+    second,
+  );
   await used(opened, secret);
+  const ofPart = { name: "part", password: PASSWORD, scopes: ["admin:accounts"] };
+  await call(AccountsService.create, ofPart, admin);
+  const part = await used(opened, await opened.login("part"));
   const cases: [what: string, token: string, takeAway: () => Promise<unknown>, code: Code][] = [
     ["key", secret, () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin), Code.UNAUTHENTICATED],
     [
@@ -94,9 +101,15 @@ t.test("a waiting call whose key or scope was revoked changes nothing", async (t
       () => call(AccountsService.setScopes, { name: "second", scopes: [] }, admin),
       Code.PERMISSION_DENIED,
     ],
+    [
+      "part",
+      part,
+      () => call(AccountsService.setScopes, { name: "part", scopes: ["admin:keys"] }, admin),
+      Code.PERMISSION_DENIED,
+    ],
   ];
   for (const [what, token, takeAway, code] of cases) {
-    const create = () => call(AccountsService.create, { ...bob, name: `by-${what}` }, token);
+    const create = () => call(AccountsService.create, { ...bob, scopes: [], name: `by-${what}` }, token);
     t.same(await outcome(opened, [create], takeAway), [code], what);
   }
 });

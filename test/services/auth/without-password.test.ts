@@ -15,7 +15,7 @@ t.test("an account without a password calls with keys, and cannot log in until o
   const before = await open(t, { folder });
   const created = await before.call(AccountsService.create, robot, await before.login());
   t.match(created, { name: "robot", scopes: [], withoutPassword: true });
-  const request = { name: "ci", lifetime: undefined, resources: [], account: "robot" };
+  const request = { name: "ci", lifetime: undefined, resources: [], from: [], account: "robot" };
   const { secret } = await before.call(KeysService.create, request, await before.login());
   await before.close();
 

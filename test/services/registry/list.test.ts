@@ -53,6 +53,7 @@ const key = {
   name: "limited",
   lifetime: undefined,
   resources: ["service:helloworld:helloworld.call", "service:registry:*"],
+  from: [],
 };
 const limited = bearer((await unary(channel, KeysService.create, key, { metadata: mesh.admin })).secret);
 const { adminPassword } = await unary(channel, NamespacesService.create, { name: "elsewhere" }, asAdmin);

@@ -23,7 +23,7 @@ import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../
 import { timestampMs } from "../../../../src/time.js";
 import type { PlacedRecord } from "../audit/audit-records.js";
 import { AuditTrail } from "../audit/audit-trail.js";
-import { type FrozenState, partsOf } from "../state/snapshot-parts.js";
+import { type FrozenState, formatOf, partsOf } from "../state/snapshot-parts.js";
 import { NewerSnapshotError, Snapshots } from "../state/snapshots.js";
 import { State } from "../state/state.js";
 import { keyOf, seal, unseal } from "./row.js";
@@ -266,8 +266,8 @@ export class ChangeLog {
       this.#last.revision = newest;
       return;
     }
-    const hasLimits = state.namespaces.some(({ limits }) => limits.length > 0);
-    const length = await this.#snapshots.write(state.revision, partsOf(state), { signal, hasLimits });
+    const written = { signal, format: formatOf(state) };
+    const length = await this.#snapshots.write(state.revision, partsOf(state), written);
     if (length === 0) {
       this.#last = { ...before, since: before.since + this.#last.since };
       this.#notBefore = performance.now() + RETRY;

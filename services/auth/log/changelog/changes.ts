@@ -5,7 +5,7 @@
  */
 
 import type { KnownCaller } from "../../../../src/access/callers/known-caller.js";
-import { isAdmin } from "../../../../src/call/admission.js";
+import { AdminPart, administers } from "../../../../src/contract/admin-parts.js";
 import { failedPrecondition, permissionDenied, unauthenticated } from "../../../../src/errors.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { trailOf } from "../audit/audit-records.js";
@@ -102,16 +102,18 @@ export class Changes {
   }
 }
 
+const PARTS = [AdminPart.WHOLE, AdminPart.RULES, AdminPart.ACCOUNTS, AdminPart.KEYS, AdminPart.AUDIT];
+
 /**
- * @throws {StatusError} unless the token is still valid, and a caller that was an administrator
- * still is one.
+ * @throws {StatusError} unless the token is still valid, and the caller still administers what it
+ * did.
  */
 function checkStill(caller: KnownCaller, state: State, now: number): void {
   const current = state.callerOf(Buffer.from(caller.sha256, "hex"), now);
   if (current === undefined) {
     throw unauthenticated("The token of this call was revoked or has expired; log in again");
   }
-  if (isAdmin(caller) && !isAdmin(current)) {
+  if (PARTS.some((part) => administers(caller, part) && !administers(current, part))) {
     throw permissionDenied(`${caller.account} is no administrator any more`);
   }
 }

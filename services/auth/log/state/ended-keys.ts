@@ -10,8 +10,10 @@ const MAX_ENDED = 10_000;
 
 /** An API key that has ended. */
 export interface FormerKey extends Pick<Key, "namespace" | "account" | "prefix" | "name" | "expires"> {
-  /** Whether it, or its account, was removed before it expired. */
+  /** Whether it, or its account, was removed or disabled before it expired. */
   readonly revoked: boolean;
+  /** Whether it is refused only because its account is disabled. */
+  readonly disabled?: boolean;
 }
 
 /** The keys that were removed last, by the hex of their SHA-256. */
@@ -34,6 +36,7 @@ export class EndedKeys {
 
 /** What is asked of the state. */
 interface KeyState {
+  account(namespace: string, name: string): { readonly disabled?: boolean | undefined } | undefined;
   readonly endedKeys: EndedKeys;
   callerOf(sha256: Buffer, now: number): Caller | undefined;
   token(sha256: Buffer): TokenState | undefined;
@@ -50,7 +53,14 @@ export function resolved(state: KeyState, sha256: Buffer, now: number): BatchRes
 function endedKeyOf(state: KeyState, sha256: Buffer, now: number): FormerKey | undefined {
   const token = state.token(sha256);
   if (token?.kind !== "key") return state.endedKeys.get(sha256.toString("hex"));
-  return timestampMs(token.key.expires) <= now ? { ...token.key, revoked: false } : undefined;
+  return endOf(state, token.key, now);
+}
+
+/** How a key that is present is refused; undefined if it is accepted. */
+function endOf(state: KeyState, key: Key, now: number): FormerKey | undefined {
+  if (timestampMs(key.expires) <= now) return { ...key, revoked: false };
+  const isDisabled = state.account(key.namespace, key.account)?.disabled === true;
+  return isDisabled ? { ...key, revoked: true, disabled: true } : undefined;
 }
 
 /** The key of a namespace that begins with a prefix and ended, where it is still remembered. */
@@ -61,5 +71,5 @@ export function endedKeyWithPrefix(
 ): FormerKey | undefined {
   const present = state.keyWithPrefix(namespace, prefix);
   if (present === undefined) return state.endedKeys.withPrefix(namespace, prefix);
-  return timestampMs(present.expires) <= now ? { ...present, revoked: false } : undefined;
+  return endOf(state, present, now);
 }

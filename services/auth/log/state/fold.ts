@@ -3,15 +3,17 @@
  * entries. So the code here reads nothing but the entry and the state, not even a clock. An event
  * without a target does nothing.
  */
-import { isAdmin } from "../../../../src/call/admission.js";
+import { administers } from "../../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
-import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
-import type { Enrolment, Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Enrolment, Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
+import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
+import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
+import { FOLD_OAUTH } from "./fold-oauth.js";
 import type { State } from "./state.js";
 
 /** Maximum number of logins of an account at once; a new one replaces the oldest. */
@@ -23,22 +25,6 @@ export const MAX_SPENT = 100;
 /** Maximum number of gRPC names in an audit record. */
 const MAX_NAMED = 3;
 
-type Events = NonNullable<Event["event"]>;
-type Value<C extends Events["$case"]> = Extract<Events, { $case: C }>["value"];
-
-/** The effect of an event: changes for guards, and the words of the audit record. */
-interface Effect {
-  readonly changes?: Change[];
-  readonly record?: readonly [action: string, subject: string];
-  /** Set if the audit record has another namespace, actor and origin than the entry. */
-  readonly recordOf?: {
-    readonly namespace: string;
-    readonly actor: string;
-    readonly address: string;
-    readonly requestId: string;
-  };
-}
-
 /** The effect of an entry. */
 export interface Folded {
   /** Changes for guards. */
@@ -46,9 +32,6 @@ export interface Folded {
   /** Records for the audit trail. */
   readonly records: PlacedRecord[];
 }
-
-type Apply<V> = (state: State, value: V, time: Timestamp | undefined, actor: string) => Effect;
-type Fold = { readonly [C in Events["$case"]]: Apply<Value<C>> };
 
 /** Applies the entry of the next revision to the state. */
 export function fold(state: State, entry: Entry): Folded {
@@ -60,7 +43,7 @@ export function fold(state: State, entry: Entry): Folded {
   const administrator = isAdministrator(state, entry);
   for (const { event } of entry.events) {
     if (event === undefined) continue;
-    const apply = FOLD[event.$case] as Apply<unknown>;
+    const apply = FOLD[event.$case] as ApplyEvent<unknown>;
     const effect = apply(state, event.value, entry.time, entry.actor);
     changes.push(...(effect.changes ?? []));
     if (effect.record === undefined) continue;
@@ -72,7 +55,9 @@ export function fold(state: State, entry: Entry): Folded {
   return { changes, records };
 }
 
-const FOLD: Fold = {
+const FOLD: EventFolds = {
+  ...ACCOUNT_FOLD,
+  ...FOLD_OAUTH,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -84,23 +69,12 @@ const FOLD: Fold = {
     for (const account of namespace.accounts.values()) state.removeAccount(name, account);
     state.namespaces.delete(name);
     state.limits.deleteAll(name);
+    state.oauth.removeNamespace(name);
     if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],
       record: ["namespace deleted", name],
     };
-  },
-  accountCreated: (state, { namespace, name, scopes, password }, created) => {
-    const accounts = state.namespaces.get(namespace)?.accounts;
-    if (accounts === undefined || accounts.has(name)) return {};
-    state.addAccount(namespace, { name, scopes, created, password });
-    return { changes: [accountChanged(namespace, name)], record: ["account created", name] };
-  },
-  accountDeleted: (state, { namespace, name }) => {
-    const account = state.account(namespace, name);
-    if (account === undefined) return {};
-    state.removeAccount(namespace, account);
-    return { changes: [accountChanged(namespace, name)], record: ["account deleted", name] };
   },
   scopesSet: (state, { namespace, name, scopes }) => {
     const account = state.account(namespace, name);
@@ -176,12 +150,6 @@ const FOLD: Fold = {
       changes: tokensRevoked(state.removeLogin(login)),
       record: [reused ? "login revoked: refresh token used twice" : "logged out", login.account],
     };
-  },
-  keyCreated: (state, { key }, _, actor) => {
-    if (key === undefined || state.account(key.namespace, key.account) === undefined) return {};
-    if (state.token(key.sha256) !== undefined) return {};
-    state.addKey(key);
-    return { record: ["key created", actor === key.account ? key.prefix : `${key.prefix} of ${key.account}`] };
   },
   keyRevoked: (state, { sha256 }) => {
     const key = state.removeKey(sha256);
@@ -327,15 +295,11 @@ function keysChanged(state: State, name: string): Change[] {
     .map((value) => ({ change: { $case: "contextKey", value } }));
 }
 
-function accountChanged(namespace: string, account: string): Change {
-  return { change: { $case: "accountChanged", value: { namespace, account } } };
-}
-
 function tokensRevoked(sha256: Buffer[]): Change[] {
   return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
 
-function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, administrator: boolean): AuditRecord {
+function recordOf(state: State, entry: Entry, { record, recordOf }: EventEffect, administrator: boolean): AuditRecord {
   const { actor } = recordOf ?? entry;
   const { address = "", requestId = "" } = recordOf ?? {};
   const [action = "", subject = ""] = record ?? [];
@@ -346,5 +310,5 @@ function recordOf(state: State, entry: Entry, { record, recordOf }: Effect, admi
 /** Whether the author is an administrator, or the authority itself, which has no account. */
 function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
   const account = state.account(namespace, actor);
-  return account === undefined ? actor === "portico" : isAdmin(account);
+  return account === undefined ? actor === "portico" : administers(account);
 }

@@ -4,6 +4,7 @@
  * snapshot is written.
  */
 
+import { isAdminScope } from "../../../../src/contract/admin-parts.js";
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import {
   type Account,
@@ -20,6 +21,7 @@ import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/
 import { timestampMs } from "../../../../src/time.js";
 import type { FrozenTable, RecordType } from "../records/record-table.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
+import type { FrozenOAuth } from "./oauth-table.js";
 
 /** Maximum bytes of a part, unless a single record is larger. */
 const MAX_PART = 256 * 1024;
@@ -35,6 +37,9 @@ export interface FrozenState {
   readonly grpcNames: FrozenGrpcNames;
   readonly services: readonly ConfiguredService[];
   readonly lenders: Lenders;
+  /** Whether a key is for clients at some addresses. */
+  readonly hasKeysFrom: boolean;
+  readonly oauth: FrozenOAuth;
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -84,6 +89,25 @@ export const LOGINS: RecordType<Login> = {
   isMarked: () => false,
 };
 
+/**
+ * The format of a snapshot (snapshots.ts): the lowest that keeps all of the state. A version that
+ * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has what
+ * is disabled, keys that may do less than their accounts, and clients, grants and device codes of
+ * OAuth.
+ */
+export function formatOf(state: FrozenState): 1 | 2 | 3 {
+  const { oauthClients, grants, deviceCodes } = state.oauth;
+  if (state.hasKeysFrom || oauthClients.length + grants.length + deviceCodes.length > 0) return 3;
+  const accounts = state.namespaces.flatMap(({ accounts }) => accounts);
+  if (accounts.some((account) => account.disabled || hasCallsOnly(account, state))) return 3;
+  return state.namespaces.some(({ limits }) => limits.length > 0) ? 2 : 1;
+}
+
+/** Whether an administrator has a key that administers nothing. Only few accounts are ones. */
+function hasCallsOnly({ scopes, keys }: FrozenAccount, state: FrozenState): boolean {
+  return scopes.some(isAdminScope) && keys.some((key) => KEYS.decode(state.keys.read(key)).callsOnly === true);
+}
+
 /** The parts in order, at least one. Merging them in this order restores the state. */
 export function* partsOf(state: FrozenState): Generator<Buffer> {
   let chunks: Buffer[] = [];
@@ -124,6 +148,9 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   for (const owner of grpcNames.services) yield encode({ grpcNames: [owner] });
   for (const service of state.services) yield encode({ services: [service] });
   if (state.lenders.revision > 0n) yield encode({ lenders: state.lenders });
+  for (const client of state.oauth.oauthClients) yield encode({ oauthClients: [client] });
+  for (const grant of state.oauth.grants) yield encode({ grants: [grant] });
+  for (const code of state.oauth.deviceCodes) yield encode({ deviceCodes: [code] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

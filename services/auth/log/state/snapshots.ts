@@ -28,10 +28,11 @@ import { type Collection, type KeyValue, writesTo } from "../../../../src/store/
 import { checksum, keyOf, seal, unseal } from "../changelog/row.js";
 
 /**
- * The newest format that this version reads. It adds limits of calls. A snapshot without limits is
- * written in format 1, so that earlier versions can read it. Rows without a format have format 1.
+ * The newest format that this version reads. A snapshot is written in the oldest format that keeps
+ * all of its content (`formatOf`), so that earlier versions can read it. Rows without a format have
+ * format 1.
  */
-const FORMAT = 2;
+const FORMAT = 3;
 const WRITING = "writing";
 const BEGUN = "begun";
 const ABANDONED = "abandoned";
@@ -89,19 +90,19 @@ export class Snapshots {
    * Writes a snapshot, unless another authority is writing one. Returns its length in the store, or
    * 0 if it was not written. All of it is on disk when this resolves.
    * @param parts the next part is read when the one before it is on disk
-   * @param hasLimits whether limits of calls are among them
+   * @param format of the parts
    * @throws the signal's reason, when it is aborted before the last part
    */
   async write(
     revision: number,
     parts: Iterable<Buffer>,
-    { signal, hasLimits = false }: { signal?: AbortSignal | undefined; hasLimits?: boolean } = {},
+    { signal, format = 1 }: { signal?: AbortSignal | undefined; format?: number } = {},
   ): Promise<number> {
     const id = randomUUID();
     if (!(await this.#begin(id))) return 0;
     try {
       await this.#deleteLeftovers();
-      const length = await this.#writeParts(revision, id, parts, { signal, format: hasLimits ? FORMAT : 1 });
+      const length = await this.#writeParts(revision, id, parts, { signal, format });
       if (length > 0) await this.#deleteOld();
       return length;
     } finally {

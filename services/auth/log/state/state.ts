@@ -21,10 +21,11 @@ import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { LimitTable } from "./limit-table.js";
 import { type AccountState, draftOf, type NamespaceState } from "./namespace-state.js";
+import { OAuthTable } from "./oauth-table.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
-import { EMPTY_CALLER, type TokenState, tokenOf } from "./token-state.js";
+import { EMPTY_CALLER, limitsOf, type TokenState, tokenOf } from "./token-state.js";
 
 /** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
@@ -49,10 +50,13 @@ export class State {
   /** The services that join without an enrolment, by name. */
   readonly services: ServiceTable = new ServiceTable();
   readonly limits: LimitTable = new LimitTable();
+  readonly oauth: OAuthTable = new OAuthTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
   readonly endedKeys = new EndedKeys();
+  /** The prefixes of the keys for clients at some addresses, by the hex of their SHA-256. */
+  readonly keysFrom: MapEntries<string, string> = new Map();
 
   /** @param base makes this a draft of it; see `draft` */
   constructor(base?: State) {
@@ -66,7 +70,9 @@ export class State {
     this.grpcNames = new GrpcNames(base.grpcNames);
     this.services = new ServiceTable(base.services);
     this.limits = new LimitTable(base.limits);
+    this.oauth = new OAuthTable(base.oauth);
     this.auditShares = new DraftMap(base.auditShares);
+    this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
     this.#logins = new DraftTable(base.#logins, LOGINS);
   }
@@ -106,7 +112,8 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    return restrictionsInForce({ limitedKeys: this.#keys.marked > 0, limits: this.limits.size > 0 });
+    const limited = this.#keys.marked + this.oauth.limited;
+    return restrictionsInForce([limited > 0, this.limits.size > 0, this.keysFrom.size > 0]);
   }
 
   enrolmentsOf(name: string): Enrolment[] {
@@ -120,7 +127,9 @@ export class State {
     const login = this.#logins.find(sha256, (login) => tokenOf(login, sha256) !== undefined)?.value;
     if (login !== undefined) return tokenOf(login, sha256);
     const enrolment = this.enrolments.get(hex(sha256));
-    return enrolment && { kind: "enrolment", enrolment };
+    if (enrolment !== undefined) return { kind: "enrolment", enrolment };
+    const granted = this.oauth.token(sha256);
+    return granted && { kind: "granted", granted };
   }
 
   /**
@@ -136,8 +145,12 @@ export class State {
       case "key": {
         const { key } = token;
         const caller = this.#accountCaller(key, key.expires, now);
-        const name = key.resources.length === 0 ? undefined : key.name;
-        return caller && { ...caller, resources: key.resources, reportUse: true, key: name };
+        return caller && { ...caller, ...limitsOf(key), reportUse: true };
+      }
+      case "granted": {
+        const { kind, grant, expires } = token.granted;
+        const caller = kind === "access" ? this.#accountCaller(grant, expires, now) : undefined;
+        return caller && { ...caller, resources: grant.resources };
       }
       case "enrolment": {
         const { name } = token.enrolment;
@@ -152,7 +165,7 @@ export class State {
     const { namespace, account } = owner;
     const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
     const present = accounts?.get(account);
-    if (present === undefined || timestampMs(expires) <= now) return undefined;
+    if (present === undefined || present.disabled || timestampMs(expires) <= now) return undefined;
     return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
   }
 
@@ -195,6 +208,8 @@ export class State {
       grpcNames: this.grpcNames.freeze(),
       services: this.services.freeze(),
       lenders: this.limits.lenders,
+      hasKeysFrom: this.keysFrom.size > 0,
+      oauth: this.oauth.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -229,6 +244,7 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
+    this.oauth.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -239,10 +255,10 @@ export class State {
     return namespace;
   }
 
-  addAccount(namespace: string, { name, scopes, created, password }: Account): void {
+  addAccount(namespace: string, { name, scopes, created, password, disabled }: Account): void {
     // Copied: the bytes of a decoded message keep the memory of the whole message in use.
     const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
-    this.setAccount(namespace, { name, scopes, created, password: own, logins: NONE, keys: NONE });
+    this.setAccount(namespace, { name, scopes, created, password: own, disabled, logins: NONE, keys: NONE });
     const names = this.namespaces.get(namespace)?.accountNames;
     names?.splice(placeOf(names, name), 0, name);
   }
@@ -256,6 +272,7 @@ export class State {
   removeAccount(namespace: string, { name, logins, keys }: AccountState): void {
     for (const login of logins) this.#logins.remove(login);
     for (const key of keys) this.#removeKey(key, this.#keys.get(key), true);
+    this.oauth.removeGrantsOf(namespace, name);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -289,8 +306,10 @@ export class State {
     return login.access.map(({ sha256 }) => sha256);
   }
 
+  /** Ends the logins and the grants of an account. */
   removeLogins(namespace: string, account: AccountState): void {
     for (const login of account.logins) this.#logins.remove(login);
+    this.oauth.removeGrantsOf(namespace, account.name);
     this.setAccount(namespace, { ...account, logins: NONE });
   }
 
@@ -298,6 +317,7 @@ export class State {
     const owner = this.account(key.namespace, key.account);
     if (owner === undefined) return;
     const record = this.#keys.add(key);
+    if (key.from.length > 0) this.keysFrom.set(hex(key.sha256), key.prefix);
     this.setAccount(key.namespace, { ...owner, keys: [...owner.keys, record] });
   }
 
@@ -338,6 +358,7 @@ export class State {
       if (record === undefined) break;
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
+    this.oauth.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }
@@ -353,6 +374,7 @@ export class State {
   #removeKey(record: number, key: Key, revoked: boolean): void {
     const { namespace, account } = key;
     this.endedKeys.remember(key, revoked);
+    if (key.from.length > 0) this.keysFrom.delete(hex(key.sha256));
     const owner = this.account(namespace, account);
     this.#keys.remove(record);
     if (owner) this.setAccount(namespace, { ...owner, keys: owner.keys.filter((one) => one !== record) });

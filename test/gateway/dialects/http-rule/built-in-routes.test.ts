@@ -12,7 +12,7 @@ import {
 import t, { type Test } from "tap";
 import { Pages } from "../../../../gateway/built-in/pages.js";
 import { PATH as MCP_PATH } from "../../../../gateway/dialects/mcp/mcp.js";
-import { METADATA_PATHS } from "../../../../gateway/dialects/mcp/protected-resource.js";
+import { METADATA_PATHS } from "../../../../gateway/http/protected-resource.js";
 import { ServedDocuments } from "../../../../gateway/openapi/served.js";
 import { isBuiltInRoute } from "../../../../src/contract/built-in-routes.js";
 import { pathOf } from "../../../../src/contract/endpoint.js";

@@ -90,10 +90,10 @@ t.test("if nothing may be called without a token, the response to a list request
 });
 
 t.test("the metadata of the protected resource", async (t) => {
-  for (const path of ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"]) {
-    const { status, body } = await ask(handler, { target: path });
+  for (const path of ["", "/mcp"]) {
+    const { status, body } = await ask(handler, { target: `/.well-known/oauth-protected-resource${path}` });
     t.equal(status, 200);
-    t.match(JSON.parse(body), { resource: "http://portico.test/mcp", bearer_methods_supported: ["header"] });
+    t.match(JSON.parse(body), { resource: `http://portico.test${path}`, bearer_methods_supported: ["header"] });
   }
 });
 

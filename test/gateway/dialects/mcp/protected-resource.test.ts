@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { connect } from "node:http2";
 import { text } from "node:stream/consumers";
 import t from "tap";
-import { ProtectedResource } from "../../../../gateway/dialects/mcp/protected-resource.js";
 import { readHeaders } from "../../../../gateway/http/headers.js";
 import type { GatewayRequest } from "../../../../gateway/http/message.js";
+import { ProtectedResource } from "../../../../gateway/http/protected-resource.js";
 import { deploy } from "../../deployment.js";
 
 const SET = "https://api.example.com";
@@ -26,7 +26,9 @@ for (const [what, options, headers, origin] of cases) {
   t.test(what, async (t) => {
     const resource = new ProtectedResource(options);
     const request = { headers: readHeaders(headers), rawHeaders: headers } as unknown as GatewayRequest;
-    t.match(JSON.parse(String(resource.metadata(request).body)), { resource: `${origin}/mcp` });
+    t.match(JSON.parse(String(resource.metadata("/.well-known/oauth-protected-resource/mcp", request).body)), {
+      resource: `${origin}/mcp`,
+    });
     const [, challenge] = resource.challenge(request, undefined);
     t.equal(challenge, `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`);
   });
@@ -40,7 +42,7 @@ for (const [who, trustedProxies, scheme] of [
   t.test(`X-Forwarded-Proto of ${who}`, async (t) => {
     const { gateway, close } = await deploy(t.testdir(), { flags: { trustedProxies } });
     t.teardown(close);
-    const path = "/.well-known/oauth-protected-resource";
+    const path = "/.well-known/oauth-protected-resource/mcp";
     const url = `http://127.0.0.1:${gateway.address.port}`;
     const forged = { "x-forwarded-proto": "https" };
     const byHttp1 = await (await fetch(`${url}${path}`, { headers: forged })).text();

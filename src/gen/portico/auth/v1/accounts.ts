@@ -13,13 +13,18 @@ import { Timestamp } from "../../../google/protobuf/timestamp.js";
 export interface Account {
   /** `[A-Za-z0-9][A-Za-z0-9._@+-]{0,127}`, unique in its namespace, such as `bob`. */
   name: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   scopes: string[];
   created:
     | Timestamp
     | undefined;
   /** Whether it has no password. It cannot log in, and calls with keys that an administrator creates for it. */
   withoutPassword: boolean;
+  /** Whether it is disabled: it cannot log in, and its API keys are refused. */
+  disabled: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -43,7 +48,10 @@ export interface CreateAccountRequest {
   name: string;
   /** 12 to 128 characters; empty where the account has no password. */
   password: string;
-  /** Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator. */
+  /**
+   * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   */
   scopes: string[];
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
   withoutPassword?: boolean | undefined;
@@ -78,10 +86,18 @@ export interface ScopeList {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface SetDisabledRequest {
+  /** The account, such as `bob`. */
+  name: string;
+  /** Whether it is disabled from now on. */
+  disabled: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   name: string;
-  /** Needed unless the caller holds the scope `admin`. */
+  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
   currentPassword: string;
   newPassword: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -92,7 +108,7 @@ export interface SetPasswordResponse {
 }
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, withoutPassword: false, _unknownFields: undefined };
+  return { name: "", scopes: [], created: undefined, withoutPassword: false, disabled: false, _unknownFields: undefined };
 }
 
 export const Account = {
@@ -108,6 +124,9 @@ export const Account = {
     }
     if (message.withoutPassword !== false) {
       writer.uint32(32).bool(message.withoutPassword);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(40).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -150,6 +169,14 @@ export const Account = {
           }
 
           message.withoutPassword = reader.bool();
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.disabled = reader.bool();
           continue;
         }
       }
@@ -502,6 +529,56 @@ export const ScopeList = {
   },
 };
 
+function createBaseSetDisabledRequest(): SetDisabledRequest {
+  return { name: "", disabled: false, _unknownFields: undefined };
+}
+
+export const SetDisabledRequest = {
+  encode(message: SetDisabledRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(16).bool(message.disabled);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetDisabledRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseSetDisabledRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseSetPasswordRequest(): SetPasswordRequest {
   return { name: "", currentPassword: "", newPassword: "", _unknownFields: undefined };
 }
@@ -633,6 +710,20 @@ export const AccountsService = {
     responseStream: false as const,
     requestSerialize: (value: SetScopesRequest): Buffer => SetScopesRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SetScopesRequest => SetScopesRequest.decode(value),
+    responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Account => Account.decode(value),
+  },
+  /**
+   * Disables or enables an account. When it answers a disabling, no gateway accepts a token or key of the account, and its open streams
+   * have ended. A disabled account cannot log in. Enabling it makes its API keys valid again, but not its access and refresh tokens. The
+   * last account of a namespace with a password and the scope `admin` cannot be disabled.
+   */
+  setDisabled: {
+    path: "/portico.auth.v1.Accounts/SetDisabled" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: SetDisabledRequest): Buffer => SetDisabledRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): SetDisabledRequest => SetDisabledRequest.decode(value),
     responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },

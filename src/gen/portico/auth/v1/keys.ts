@@ -26,6 +26,12 @@ export interface Key {
     | undefined;
   /** Resource patterns that the key is limited to; none means no limit. */
   resources: string[];
+  /** Whether it administers what its account may administer. Other keys only call services, and manage the account's own keys. */
+  admin: boolean;
+  /** Addresses and CIDR ranges of the clients that may use it, such as `192.0.2.0/24`; none means all. */
+  from: string[];
+  /** Whether its account is disabled, so that the key is refused until the account is enabled. */
+  disabled: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -54,7 +60,15 @@ export interface CreateKeyRequest {
   /** Resource patterns that the key is limited to, such as `service:helloworld:*`; none means no limit. */
   resources: string[];
   /** The account that calls with the key, such as `bob`; absent or empty means the caller's own. */
-  account?: string | undefined;
+  account?:
+    | string
+    | undefined;
+  /** Whether the key administers what its account may administer. */
+  admin?:
+    | boolean
+    | undefined;
+  /** Addresses and CIDR ranges (RFC 4632, RFC 4291) of the clients that may use it, such as `192.0.2.0/24`, at most 100; none means all. */
+  from: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -92,6 +106,9 @@ function createBaseKey(): Key {
     expires: undefined,
     lastUsed: undefined,
     resources: [],
+    admin: false,
+    from: [],
+    disabled: false,
     _unknownFields: undefined,
   };
 }
@@ -118,6 +135,15 @@ export const Key = {
     }
     for (const v of message.resources) {
       writer.uint32(58).string(v!);
+    }
+    if (message.admin !== false) {
+      writer.uint32(64).bool(message.admin);
+    }
+    for (const v of message.from) {
+      writer.uint32(74).string(v!);
+    }
+    if (message.disabled !== false) {
+      writer.uint32(80).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -184,6 +210,30 @@ export const Key = {
           }
 
           message.resources.push(reader.string());
+          continue;
+        }
+        case 8: {
+          if (tag !== 64) {
+            break;
+          }
+
+          message.admin = reader.bool();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.from.push(reader.string());
+          continue;
+        }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.disabled = reader.bool();
           continue;
         }
       }
@@ -298,7 +348,15 @@ export const ListKeysResponse = {
 };
 
 function createBaseCreateKeyRequest(): CreateKeyRequest {
-  return { name: "", lifetime: undefined, resources: [], account: undefined, _unknownFields: undefined };
+  return {
+    name: "",
+    lifetime: undefined,
+    resources: [],
+    account: undefined,
+    admin: undefined,
+    from: [],
+    _unknownFields: undefined,
+  };
 }
 
 export const CreateKeyRequest = {
@@ -314,6 +372,12 @@ export const CreateKeyRequest = {
     }
     if (message.account !== undefined) {
       writer.uint32(34).string(message.account);
+    }
+    if (message.admin !== undefined) {
+      writer.uint32(40).bool(message.admin);
+    }
+    for (const v of message.from) {
+      writer.uint32(50).string(v!);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -356,6 +420,22 @@ export const CreateKeyRequest = {
           }
 
           message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.admin = reader.bool();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.from.push(reader.string());
           continue;
         }
       }
@@ -549,7 +629,7 @@ export const KeysService = {
   /**
    * Creates a key of the caller's account. An administrator may create one for another account of the namespace, unless that
    * account holds scopes that the administrator lacks. Only this answer has its secret. A key cannot create a key that outlives
-   * it, and a key that is limited to resources cannot create any.
+   * it, and a key that is limited to resources or addresses cannot create any. Only a key that administers creates one that does.
    */
   create: {
     path: "/portico.auth.v1.Keys/Create" as const,
@@ -571,7 +651,7 @@ export const KeysService = {
     responseDeserialize: (value: Buffer): RevokeKeyResponse => RevokeKeyResponse.decode(value),
   },
   /**
-   * Replaces a key by a new one with the same name, limits and lifetime. The old key stays valid for the overlap. If the
+   * Replaces a key by a new one with the same name, limits, addresses and lifetime, which administers if the old one does. The old key stays valid for the overlap. If the
    * caller uses a key, the new key expires no later than that one. Whose key a caller may replace: as in Create.
    */
   rotate: {

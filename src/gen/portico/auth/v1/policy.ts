@@ -27,8 +27,8 @@ export interface WatchRequest_Start {
    */
   service: string;
   /**
-   * The kinds of restrictions that the guard understands: `limited-keys` and `limits`. While a restriction of another kind is in force,
-   * it gets no lease, and the stream ends with FAILED_PRECONDITION.
+   * The kinds of restrictions that the guard understands: `limited-keys`, `limits` and `key-addresses`. While a restriction of
+   * another kind is in force, it gets no lease, and the stream ends with FAILED_PRECONDITION.
    */
   restrictions: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -234,8 +234,10 @@ export interface BatchResolveResponse_Result {
 export interface EndedKey {
   namespace: string;
   account: string;
-  /** Whether it was revoked, or its account deleted, before it expired. */
+  /** Whether it was revoked, or its account deleted or disabled, before it expired. */
   revoked: boolean;
+  /** Whether it is refused only because its account is disabled. */
+  disabled?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -277,7 +279,18 @@ export interface Caller {
    * The name of the API key that the token is, where it is limited to resources: for the message of a
    * refusal. Contexts do not repeat it.
    */
-  key?: string | undefined;
+  key?:
+    | string
+    | undefined;
+  /** Whether it is an API key that administers nothing, whatever its account may. Contexts do not repeat it. */
+  callsOnly?:
+    | boolean
+    | undefined;
+  /**
+   * Addresses and CIDR ranges of the clients that may use the token; none means all. Contexts do not repeat them: the guard that
+   * is sent the token checks them.
+   */
+  from: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1673,7 +1686,7 @@ export const BatchResolveResponse_Result = {
 };
 
 function createBaseEndedKey(): EndedKey {
-  return { namespace: "", account: "", revoked: false, _unknownFields: undefined };
+  return { namespace: "", account: "", revoked: false, disabled: undefined, _unknownFields: undefined };
 }
 
 export const EndedKey = {
@@ -1686,6 +1699,9 @@ export const EndedKey = {
     }
     if (message.revoked !== false) {
       writer.uint32(24).bool(message.revoked);
+    }
+    if (message.disabled !== undefined) {
+      writer.uint32(32).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1720,6 +1736,14 @@ export const EndedKey = {
           }
 
           message.revoked = reader.bool();
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.disabled = reader.bool();
           continue;
         }
       }
@@ -1872,6 +1896,8 @@ function createBaseCaller(): Caller {
     enrolment: "",
     namespaceId: "",
     key: undefined,
+    callsOnly: undefined,
+    from: [],
     _unknownFields: undefined,
   };
 }
@@ -1904,6 +1930,12 @@ export const Caller = {
     }
     if (message.key !== undefined) {
       writer.uint32(74).string(message.key);
+    }
+    if (message.callsOnly !== undefined) {
+      writer.uint32(80).bool(message.callsOnly);
+    }
+    for (const v of message.from) {
+      writer.uint32(90).string(v!);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1986,6 +2018,22 @@ export const Caller = {
           }
 
           message.key = reader.string();
+          continue;
+        }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.callsOnly = reader.bool();
+          continue;
+        }
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.from.push(reader.string());
           continue;
         }
       }

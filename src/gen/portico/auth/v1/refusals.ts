@@ -38,6 +38,10 @@ export enum Reason {
   OVERLOAD = 11,
   /** CALL_LIMIT - A limit of calls is used up. */
   CALL_LIMIT = 12,
+  /** DISABLED - The account of the API key is disabled. */
+  DISABLED = 13,
+  /** OTHER_ADDRESS - The API key is only for clients at other addresses. */
+  OTHER_ADDRESS = 14,
   UNRECOGNIZED = -1,
 }
 
@@ -50,7 +54,7 @@ export interface Refused {
   /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
   key: string;
   reason: Reason;
-  /** For RULE the ID of the rule, for LIMIT the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
+  /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
   cause: string;
   /** The HTTP status: 401, 403 or 429; 503 for OVERLOAD. */
   code: number;

@@ -867,6 +867,31 @@ export const PreviewRequest = {
     closeMessage(reader);
     return message;
   },
+  fromPartial<I extends Exact<DeepPartial<PreviewRequest>, I>>(object: I): PreviewRequest {
+    const message = createBasePreviewRequest();
+    switch (object.change?.$case) {
+      case "create": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "create", value: Rule.fromPartial(object.change.value) };
+        }
+        break;
+      }
+      case "delete": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "delete", value: object.change.value };
+        }
+        break;
+      }
+      case "set": {
+        if (object.change?.value !== undefined && object.change?.value !== null) {
+          message.change = { $case: "set", value: Rule.fromPartial(object.change.value) };
+        }
+        break;
+      }
+    }
+    message.resources = object.resources?.map((e) => e) || [];
+    return message;
+  },
 };
 
 function createBasePreviewResponse(): PreviewResponse {

@@ -16,9 +16,28 @@ export enum Callers {
   PUBLIC = 1,
   /** ACCOUNT - Any logged-in caller. */
   ACCOUNT = 2,
-  /** ADMIN - A logged-in caller whose account holds the scope `admin`. */
+  /** ADMIN - A logged-in caller that administers the part of the endpoint (`admin_part`). */
   ADMIN = 3,
   /** ENROLLED - A gateway or a service that sends its enrolment token. Never reachable through the gateway. */
   ENROLLED = 4,
+  UNRECOGNIZED = -1,
+}
+
+/**
+ * A part of administration. An account administers a part of its namespace with the scope of the part, such as `admin:rules`, and
+ * every part with the scope `admin`. An API key administers only if it was created to.
+ */
+export enum AdminPart {
+  ADMIN_PART_UNSPECIFIED = 0,
+  /** WHOLE - What no part has, and only the scope `admin` gives: namespaces, enrolments, gRPC names and services. */
+  WHOLE = 1,
+  /** RULES - `admin:rules`: rules and limits of calls. */
+  RULES = 2,
+  /** ACCOUNTS - `admin:accounts`: accounts, except those that hold a scope of administration themselves. */
+  ACCOUNTS = 3,
+  /** KEYS - `admin:keys`: API keys of all accounts, as far as their accounts hold no scope that the administrator lacks. */
+  KEYS = 4,
+  /** AUDIT - `admin:audit`: reads the audit trail, usage and refusals of all accounts, and changes nothing. */
+  AUDIT = 5,
   UNRECOGNIZED = -1,
 }

@@ -2,6 +2,7 @@
 // end.
 import { once } from "node:events";
 import t from "tap";
+import { login, post } from "../../../deployment.js";
 import { createRule, deleteRule, dial, open, scene, until } from "./client.js";
 
 const it = await scene(t);
@@ -9,6 +10,7 @@ const RESOURCE = "service:feed:Feed.Count";
 const UNAUTHORIZED = {
   ...{ Id: "feed", Code: 401, Detail: "Unauthorized call made to feed:Feed.Count", Status: "Unauthorized" },
 };
+const PASSWORD = "a password for both";
 const ENDLESS = "/feed/count?messages=1&hang=true";
 await createRule(it, { id: "nobody", scope: "<public>", access: "DENIED", resource: RESOURCE, priority: 1 });
 const admit = (id: string): Promise<void> =>
@@ -39,6 +41,23 @@ t.test("the rule that admitted the stream is deleted: WebSocket", async (t) => {
   await it.feed.idle();
 });
 
+for (const by of ["login", "API key"] as const) {
+  t.test(`the account of the stream's ${by} is disabled`, async (t) => {
+    const name = by === "login" ? "ann" : "robot";
+    await post(it.handler, "/v1/auth/Accounts/Create", { name, password: PASSWORD, scopes: ["staff"] }, it.admin);
+    let token = await login(it.handler, name, PASSWORD);
+    if (by === "API key") token = String((await post(it.handler, "/v1/auth/Keys/Create", { name }, token)).secret);
+    await createRule(it, { id: name, scope: "staff", access: "GRANTED", resource: RESOURCE, priority: 3 });
+    const { response, text } = await open(it, ENDLESS, { headers: { authorization: `Bearer ${token}` } });
+    await until(response, /"1"/);
+    await post(it.handler, "/v1/auth/Accounts/SetDisabled", { name, disabled: true }, it.admin);
+    // The guard has ended it by now, whenever the client reads that.
+    await it.feed.idle();
+    t.equal(await text(), `{"error":${JSON.stringify(UNAUTHORIZED)}}\n`);
+    await deleteRule(it, name);
+  });
+}
+
 t.test("a stream refused before its first message is an ordinary 401", async (t) => {
   await admit("early");
   const opened = once(it.feed, "opened");
@@ -47,7 +66,7 @@ t.test("a stream refused before its first message is an ordinary 401", async (t)
   await deleteRule(it, "early");
   const { status, headers, text } = await response;
   t.equal(status, 401);
-  t.equal(headers["www-authenticate"], "Bearer");
+  t.match(headers["www-authenticate"], /^Bearer resource_metadata="/);
   t.same(JSON.parse(await text()), UNAUTHORIZED);
 });
 

@@ -74,7 +74,7 @@ t.test("tokens of a WebSocket", async (t) => {
   t.test("without a token, if the rules allow it", async (t) => {
     const { status, headers, error } = await refused(it, path);
     t.equal(status, 401);
-    t.equal(headers["www-authenticate"], "Bearer");
+    t.match(headers["www-authenticate"], /^Bearer resource_metadata="/);
     t.match(error, { Id: "feed", Code: 401, Detail: "Unauthorized call made to feed:Feed.Collect" });
   });
 

@@ -58,6 +58,17 @@ export interface Event {
     | { $case: "limitSet"; value: LimitSet }
     | { $case: "limitDeleted"; value: LimitDeleted }
     | { $case: "lendersSet"; value: LendersSet }
+    | { $case: "accountEnabled"; value: AccountEnabled }
+    | { $case: "restrictedKeyCreated"; value: RestrictedKeyCreated }
+    | { $case: "oauthClientCreated"; value: OAuthClientCreated }
+    | { $case: "oauthClientDeleted"; value: OAuthClientDeleted }
+    | { $case: "grantCreated"; value: GrantCreated }
+    | { $case: "grantRedeemed"; value: GrantRedeemed }
+    | { $case: "grantRefreshed"; value: GrantRefreshed }
+    | { $case: "grantEnded"; value: GrantEnded }
+    | { $case: "grantTokenRevoked"; value: GrantTokenRevoked }
+    | { $case: "deviceCodeCreated"; value: DeviceCodeCreated }
+    | { $case: "deviceCodeDecided"; value: DeviceCodeDecided }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -85,6 +96,18 @@ export interface AccountCreated {
 
 /** With all its tokens and keys. */
 export interface AccountDeleted {
+  namespace: string;
+  name: string;
+  /**
+   * Whether it is only disabled: its access and refresh tokens are gone, and its keys are refused until AccountEnabled. A version that
+   * does not know this deletes the account, so it does not accept the keys either.
+   */
+  disabled?: boolean | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A disabled account is as before, without its access and refresh tokens. */
+export interface AccountEnabled {
   namespace: string;
   name: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -156,6 +179,69 @@ export interface LendersSet {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface OAuthClientCreated {
+  client: OAuthClient | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** With all grants that were made to it, their tokens and codes. The client may be a metadata document, which is not stored. */
+export interface OAuthClientDeleted {
+  namespace: string;
+  id: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A person has consented. The client has a code, or a device code, for the first tokens. */
+export interface GrantCreated {
+  grant: Grant | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The code of the grant was exchanged for these tokens. */
+export interface GrantRedeemed {
+  id: string;
+  access: Token | undefined;
+  refresh: Token | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The refresh token of the grant was exchanged for these tokens. */
+export interface GrantRefreshed {
+  id: string;
+  access: Token | undefined;
+  refresh: Token | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** With its tokens and its code. */
+export interface GrantEnded {
+  id: string;
+  /** Why, for the audit trail: empty where somebody ended it, else such as `refresh token used twice`. */
+  cause: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** One access token of the grant was revoked. */
+export interface GrantTokenRevoked {
+  id: string;
+  sha256: Buffer;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A device asks for a grant (RFC 8628). */
+export interface DeviceCodeCreated {
+  code: DeviceCode | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A person has decided about the device. Where the person consents, the next event creates the grant. */
+export interface DeviceCodeDecided {
+  /** Of the device code. */
+  sha256: Buffer;
+  denied: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface LoggedIn {
   /** SHA-256 of the first refresh token: the name of the login. */
   login: Buffer;
@@ -198,6 +284,15 @@ export interface LoginsFailed {
 }
 
 export interface KeyCreated {
+  key: Key | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/**
+ * A key that may do less than a version that does not know this event would let it: one with `from`, or one of an administrator
+ * with `calls_only`. Such a version does not know the key, and refuses it.
+ */
+export interface RestrictedKeyCreated {
   key: Key | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -323,6 +418,88 @@ export interface Snapshot {
   /** Services that join without an enrolment. */
   services: ConfiguredService[];
   lenders: Lenders | undefined;
+  oauthClients: OAuthClient[];
+  grants: Grant[];
+  deviceCodes: DeviceCode[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A client of the authorization server that an administrator registered. */
+export interface OAuthClient {
+  namespace: string;
+  /** Its client_id: the name, after `<namespace>.` outside of `default`. */
+  id: string;
+  name: string;
+  redirectUris: string[];
+  /** Of its secret; empty for a public client. */
+  secretSha256: Buffer;
+  created: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A consent, with the tokens that came from it. */
+export interface Grant {
+  id: string;
+  namespace: string;
+  account: string;
+  /** A registered client's ID, or the URL of a metadata document. */
+  clientId: string;
+  /** What the client calls itself. Only claimed. */
+  clientName: string;
+  /** Resource patterns that the tokens are limited to, as a guard gets them; none means no limit. */
+  resources: string[];
+  created:
+    | Timestamp
+    | undefined;
+  /** The end of the grant and of all its tokens. */
+  expires:
+    | Timestamp
+    | undefined;
+  /** What the client exchanges for the first tokens: an authorization code or a device code. */
+  code:
+    | Code
+    | undefined;
+  /** Newest last. */
+  access: Token[];
+  refresh:
+    | Token
+    | undefined;
+  /** Refresh tokens that were exchanged, newest last. A second use of one means that it was stolen. */
+  spent: Token[];
+  /** When tokens were last issued; absent before the first. */
+  lastUsed: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface Code {
+  sha256: Buffer;
+  expires:
+    | Timestamp
+    | undefined;
+  /** Of an authorization code: the redirect URI and the S256 challenge (RFC 7636) of its request, and its resource (RFC 8707). */
+  redirectUri: string;
+  challenge: string;
+  resource: string;
+  isDevice: boolean;
+  /** Whether it was exchanged. A second exchange ends the grant. */
+  redeemed: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeviceCode {
+  sha256: Buffer;
+  /** Of the code that the person types. */
+  userCodeSha256: Buffer;
+  clientId: string;
+  clientName: string;
+  scopes: string[];
+  resource: string;
+  expires:
+    | Timestamp
+    | undefined;
+  /** Decided by a person: with a grant, unless denied. */
+  decided: boolean;
+  denied: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -353,7 +530,11 @@ export interface Account {
   name: string;
   scopes: string[];
   created: Timestamp | undefined;
-  password: PasswordHash | undefined;
+  password:
+    | PasswordHash
+    | undefined;
+  /** As in AccountDeleted. */
+  disabled?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -387,6 +568,12 @@ export interface Key {
   resources: string[];
   /** The lifetime at creation, in milliseconds. A rotation may let the key expire earlier. */
   lifetimeMs: bigint;
+  /** Whether it administers nothing, whatever its account may. Absent for the keys of earlier versions, which administer as their accounts do. */
+  callsOnly?:
+    | boolean
+    | undefined;
+  /** Addresses and CIDR ranges of the clients that may use it; none means all. */
+  from: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -567,6 +754,39 @@ export const Event = {
         break;
       case "lendersSet":
         LendersSet.encode(message.event.value, writer.uint32(234).fork()).join();
+        break;
+      case "accountEnabled":
+        AccountEnabled.encode(message.event.value, writer.uint32(242).fork()).join();
+        break;
+      case "restrictedKeyCreated":
+        RestrictedKeyCreated.encode(message.event.value, writer.uint32(250).fork()).join();
+        break;
+      case "oauthClientCreated":
+        OAuthClientCreated.encode(message.event.value, writer.uint32(362).fork()).join();
+        break;
+      case "oauthClientDeleted":
+        OAuthClientDeleted.encode(message.event.value, writer.uint32(370).fork()).join();
+        break;
+      case "grantCreated":
+        GrantCreated.encode(message.event.value, writer.uint32(378).fork()).join();
+        break;
+      case "grantRedeemed":
+        GrantRedeemed.encode(message.event.value, writer.uint32(386).fork()).join();
+        break;
+      case "grantRefreshed":
+        GrantRefreshed.encode(message.event.value, writer.uint32(394).fork()).join();
+        break;
+      case "grantEnded":
+        GrantEnded.encode(message.event.value, writer.uint32(402).fork()).join();
+        break;
+      case "grantTokenRevoked":
+        GrantTokenRevoked.encode(message.event.value, writer.uint32(410).fork()).join();
+        break;
+      case "deviceCodeCreated":
+        DeviceCodeCreated.encode(message.event.value, writer.uint32(418).fork()).join();
+        break;
+      case "deviceCodeDecided":
+        DeviceCodeDecided.encode(message.event.value, writer.uint32(426).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -813,6 +1033,97 @@ export const Event = {
           message.event = { $case: "lendersSet", value: LendersSet.decode(reader, reader.uint32()) };
           continue;
         }
+        case 30: {
+          if (tag !== 242) {
+            break;
+          }
+
+          message.event = { $case: "accountEnabled", value: AccountEnabled.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 31: {
+          if (tag !== 250) {
+            break;
+          }
+
+          message.event = {
+            $case: "restrictedKeyCreated",
+            value: RestrictedKeyCreated.decode(reader, reader.uint32()),
+          };
+          continue;
+        }
+        case 45: {
+          if (tag !== 362) {
+            break;
+          }
+
+          message.event = { $case: "oauthClientCreated", value: OAuthClientCreated.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 46: {
+          if (tag !== 370) {
+            break;
+          }
+
+          message.event = { $case: "oauthClientDeleted", value: OAuthClientDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 47: {
+          if (tag !== 378) {
+            break;
+          }
+
+          message.event = { $case: "grantCreated", value: GrantCreated.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 48: {
+          if (tag !== 386) {
+            break;
+          }
+
+          message.event = { $case: "grantRedeemed", value: GrantRedeemed.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 49: {
+          if (tag !== 394) {
+            break;
+          }
+
+          message.event = { $case: "grantRefreshed", value: GrantRefreshed.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 50: {
+          if (tag !== 402) {
+            break;
+          }
+
+          message.event = { $case: "grantEnded", value: GrantEnded.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 51: {
+          if (tag !== 410) {
+            break;
+          }
+
+          message.event = { $case: "grantTokenRevoked", value: GrantTokenRevoked.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 52: {
+          if (tag !== 418) {
+            break;
+          }
+
+          message.event = { $case: "deviceCodeCreated", value: DeviceCodeCreated.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 53: {
+          if (tag !== 426) {
+            break;
+          }
+
+          message.event = { $case: "deviceCodeDecided", value: DeviceCodeDecided.decode(reader, reader.uint32()) };
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -986,7 +1297,7 @@ export const AccountCreated = {
 };
 
 function createBaseAccountDeleted(): AccountDeleted {
-  return { namespace: "", name: "", _unknownFields: undefined };
+  return { namespace: "", name: "", disabled: undefined, _unknownFields: undefined };
 }
 
 export const AccountDeleted = {
@@ -997,6 +1308,9 @@ export const AccountDeleted = {
     if (message.name !== "") {
       writer.uint32(18).string(message.name);
     }
+    if (message.disabled !== undefined) {
+      writer.uint32(24).bool(message.disabled);
+    }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
@@ -1005,6 +1319,64 @@ export const AccountDeleted = {
     const reader = openMessage(input);
     const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseAccountDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseAccountEnabled(): AccountEnabled {
+  return { namespace: "", name: "", _unknownFields: undefined };
+}
+
+export const AccountEnabled = {
+  encode(message: AccountEnabled, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccountEnabled {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountEnabled();
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
@@ -1479,6 +1851,445 @@ export const LendersSet = {
   },
 };
 
+function createBaseOAuthClientCreated(): OAuthClientCreated {
+  return { client: undefined, _unknownFields: undefined };
+}
+
+export const OAuthClientCreated = {
+  encode(message: OAuthClientCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.client !== undefined) {
+      OAuthClient.encode(message.client, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OAuthClientCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseOAuthClientCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.client = OAuthClient.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseOAuthClientDeleted(): OAuthClientDeleted {
+  return { namespace: "", id: "", _unknownFields: undefined };
+}
+
+export const OAuthClientDeleted = {
+  encode(message: OAuthClientDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OAuthClientDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseOAuthClientDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseGrantCreated(): GrantCreated {
+  return { grant: undefined, _unknownFields: undefined };
+}
+
+export const GrantCreated = {
+  encode(message: GrantCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.grant !== undefined) {
+      Grant.encode(message.grant, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrantCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.grant = Grant.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseGrantRedeemed(): GrantRedeemed {
+  return { id: "", access: undefined, refresh: undefined, _unknownFields: undefined };
+}
+
+export const GrantRedeemed = {
+  encode(message: GrantRedeemed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.access !== undefined) {
+      Token.encode(message.access, writer.uint32(18).fork()).join();
+    }
+    if (message.refresh !== undefined) {
+      Token.encode(message.refresh, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantRedeemed {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrantRedeemed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.access = Token.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseGrantRefreshed(): GrantRefreshed {
+  return { id: "", access: undefined, refresh: undefined, _unknownFields: undefined };
+}
+
+export const GrantRefreshed = {
+  encode(message: GrantRefreshed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.access !== undefined) {
+      Token.encode(message.access, writer.uint32(18).fork()).join();
+    }
+    if (message.refresh !== undefined) {
+      Token.encode(message.refresh, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantRefreshed {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrantRefreshed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.access = Token.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseGrantEnded(): GrantEnded {
+  return { id: "", cause: "", _unknownFields: undefined };
+}
+
+export const GrantEnded = {
+  encode(message: GrantEnded, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.cause !== "") {
+      writer.uint32(18).string(message.cause);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantEnded {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrantEnded();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.cause = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseGrantTokenRevoked(): GrantTokenRevoked {
+  return { id: "", sha256: Buffer.alloc(0), _unknownFields: undefined };
+}
+
+export const GrantTokenRevoked = {
+  encode(message: GrantTokenRevoked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.sha256.length !== 0) {
+      writer.uint32(18).bytes(message.sha256);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GrantTokenRevoked {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrantTokenRevoked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDeviceCodeCreated(): DeviceCodeCreated {
+  return { code: undefined, _unknownFields: undefined };
+}
+
+export const DeviceCodeCreated = {
+  encode(message: DeviceCodeCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.code !== undefined) {
+      DeviceCode.encode(message.code, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeviceCodeCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeviceCodeCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.code = DeviceCode.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDeviceCodeDecided(): DeviceCodeDecided {
+  return { sha256: Buffer.alloc(0), denied: false, _unknownFields: undefined };
+}
+
+export const DeviceCodeDecided = {
+  encode(message: DeviceCodeDecided, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.denied !== false) {
+      writer.uint32(16).bool(message.denied);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeviceCodeDecided {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeviceCodeDecided();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.denied = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseLoggedIn(): LoggedIn {
   return {
     login: Buffer.alloc(0),
@@ -1783,6 +2594,45 @@ export const KeyCreated = {
     const reader = openMessage(input);
     const end = length === undefined ? reader.len : reader.pos + length;
     const message = createBaseKeyCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.key = Key.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseRestrictedKeyCreated(): RestrictedKeyCreated {
+  return { key: undefined, _unknownFields: undefined };
+}
+
+export const RestrictedKeyCreated = {
+  encode(message: RestrictedKeyCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== undefined) {
+      Key.encode(message.key, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RestrictedKeyCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRestrictedKeyCreated();
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
@@ -2532,6 +3382,9 @@ function createBaseSnapshot(): Snapshot {
     auditShares: [],
     services: [],
     lenders: undefined,
+    oauthClients: [],
+    grants: [],
+    deviceCodes: [],
     _unknownFields: undefined,
   };
 }
@@ -2582,6 +3435,15 @@ export const Snapshot = {
     }
     if (message.lenders !== undefined) {
       Lenders.encode(message.lenders, writer.uint32(210).fork()).join();
+    }
+    for (const v of message.oauthClients) {
+      OAuthClient.encode(v!, writer.uint32(234).fork()).join();
+    }
+    for (const v of message.grants) {
+      Grant.encode(v!, writer.uint32(242).fork()).join();
+    }
+    for (const v of message.deviceCodes) {
+      DeviceCode.encode(v!, writer.uint32(250).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2698,6 +3560,30 @@ export const Snapshot = {
           message.lenders = Lenders.decode(reader, reader.uint32());
           continue;
         }
+        case 29: {
+          if (tag !== 234) {
+            break;
+          }
+
+          message.oauthClients.push(OAuthClient.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 30: {
+          if (tag !== 242) {
+            break;
+          }
+
+          message.grants.push(Grant.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 31: {
+          if (tag !== 250) {
+            break;
+          }
+
+          message.deviceCodes.push(DeviceCode.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2726,6 +3612,614 @@ export const Snapshot = {
     message.lenders = (object.lenders !== undefined && object.lenders !== null)
       ? Lenders.fromPartial(object.lenders)
       : undefined;
+    message.oauthClients = object.oauthClients?.map((e) => OAuthClient.fromPartial(e)) || [];
+    message.grants = object.grants?.map((e) => Grant.fromPartial(e)) || [];
+    message.deviceCodes = object.deviceCodes?.map((e) => DeviceCode.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseOAuthClient(): OAuthClient {
+  return {
+    namespace: "",
+    id: "",
+    name: "",
+    redirectUris: [],
+    secretSha256: Buffer.alloc(0),
+    created: undefined,
+    _unknownFields: undefined,
+  };
+}
+
+export const OAuthClient = {
+  encode(message: OAuthClient, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.id !== "") {
+      writer.uint32(18).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(26).string(message.name);
+    }
+    for (const v of message.redirectUris) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.secretSha256.length !== 0) {
+      writer.uint32(42).bytes(message.secretSha256);
+    }
+    if (message.created !== undefined) {
+      Timestamp.encode(message.created, writer.uint32(50).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): OAuthClient {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseOAuthClient();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.redirectUris.push(reader.string());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.secretSha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<OAuthClient>, I>>(object: I): OAuthClient {
+    const message = createBaseOAuthClient();
+    message.namespace = object.namespace ?? "";
+    message.id = object.id ?? "";
+    message.name = object.name ?? "";
+    message.redirectUris = object.redirectUris?.map((e) => e) || [];
+    message.secretSha256 = object.secretSha256 ?? Buffer.alloc(0);
+    message.created = (object.created !== undefined && object.created !== null)
+      ? Timestamp.fromPartial(object.created)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseGrant(): Grant {
+  return {
+    id: "",
+    namespace: "",
+    account: "",
+    clientId: "",
+    clientName: "",
+    resources: [],
+    created: undefined,
+    expires: undefined,
+    code: undefined,
+    access: [],
+    refresh: undefined,
+    spent: [],
+    lastUsed: undefined,
+    _unknownFields: undefined,
+  };
+}
+
+export const Grant = {
+  encode(message: Grant, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(18).string(message.namespace);
+    }
+    if (message.account !== "") {
+      writer.uint32(26).string(message.account);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(34).string(message.clientId);
+    }
+    if (message.clientName !== "") {
+      writer.uint32(42).string(message.clientName);
+    }
+    for (const v of message.resources) {
+      writer.uint32(50).string(v!);
+    }
+    if (message.created !== undefined) {
+      Timestamp.encode(message.created, writer.uint32(58).fork()).join();
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(66).fork()).join();
+    }
+    if (message.code !== undefined) {
+      Code.encode(message.code, writer.uint32(74).fork()).join();
+    }
+    for (const v of message.access) {
+      Token.encode(v!, writer.uint32(82).fork()).join();
+    }
+    if (message.refresh !== undefined) {
+      Token.encode(message.refresh, writer.uint32(90).fork()).join();
+    }
+    for (const v of message.spent) {
+      Token.encode(v!, writer.uint32(98).fork()).join();
+    }
+    if (message.lastUsed !== undefined) {
+      Timestamp.encode(message.lastUsed, writer.uint32(106).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Grant {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrant();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.clientId = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.clientName = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.resources.push(reader.string());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.code = Code.decode(reader, reader.uint32());
+          continue;
+        }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.access.push(Token.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.refresh = Token.decode(reader, reader.uint32());
+          continue;
+        }
+        case 12: {
+          if (tag !== 98) {
+            break;
+          }
+
+          message.spent.push(Token.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 13: {
+          if (tag !== 106) {
+            break;
+          }
+
+          message.lastUsed = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<Grant>, I>>(object: I): Grant {
+    const message = createBaseGrant();
+    message.id = object.id ?? "";
+    message.namespace = object.namespace ?? "";
+    message.account = object.account ?? "";
+    message.clientId = object.clientId ?? "";
+    message.clientName = object.clientName ?? "";
+    message.resources = object.resources?.map((e) => e) || [];
+    message.created = (object.created !== undefined && object.created !== null)
+      ? Timestamp.fromPartial(object.created)
+      : undefined;
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
+    message.code = (object.code !== undefined && object.code !== null) ? Code.fromPartial(object.code) : undefined;
+    message.access = object.access?.map((e) => Token.fromPartial(e)) || [];
+    message.refresh = (object.refresh !== undefined && object.refresh !== null)
+      ? Token.fromPartial(object.refresh)
+      : undefined;
+    message.spent = object.spent?.map((e) => Token.fromPartial(e)) || [];
+    message.lastUsed = (object.lastUsed !== undefined && object.lastUsed !== null)
+      ? Timestamp.fromPartial(object.lastUsed)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseCode(): Code {
+  return {
+    sha256: Buffer.alloc(0),
+    expires: undefined,
+    redirectUri: "",
+    challenge: "",
+    resource: "",
+    isDevice: false,
+    redeemed: false,
+    _unknownFields: undefined,
+  };
+}
+
+export const Code = {
+  encode(message: Code, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
+    }
+    if (message.redirectUri !== "") {
+      writer.uint32(26).string(message.redirectUri);
+    }
+    if (message.challenge !== "") {
+      writer.uint32(34).string(message.challenge);
+    }
+    if (message.resource !== "") {
+      writer.uint32(42).string(message.resource);
+    }
+    if (message.isDevice !== false) {
+      writer.uint32(48).bool(message.isDevice);
+    }
+    if (message.redeemed !== false) {
+      writer.uint32(56).bool(message.redeemed);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Code {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCode();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.redirectUri = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.challenge = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.isDevice = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.redeemed = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<Code>, I>>(object: I): Code {
+    const message = createBaseCode();
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
+    message.redirectUri = object.redirectUri ?? "";
+    message.challenge = object.challenge ?? "";
+    message.resource = object.resource ?? "";
+    message.isDevice = object.isDevice ?? false;
+    message.redeemed = object.redeemed ?? false;
+    return message;
+  },
+};
+
+function createBaseDeviceCode(): DeviceCode {
+  return {
+    sha256: Buffer.alloc(0),
+    userCodeSha256: Buffer.alloc(0),
+    clientId: "",
+    clientName: "",
+    scopes: [],
+    resource: "",
+    expires: undefined,
+    decided: false,
+    denied: false,
+    _unknownFields: undefined,
+  };
+}
+
+export const DeviceCode = {
+  encode(message: DeviceCode, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.userCodeSha256.length !== 0) {
+      writer.uint32(18).bytes(message.userCodeSha256);
+    }
+    if (message.clientId !== "") {
+      writer.uint32(26).string(message.clientId);
+    }
+    if (message.clientName !== "") {
+      writer.uint32(34).string(message.clientName);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.resource !== "") {
+      writer.uint32(50).string(message.resource);
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(58).fork()).join();
+    }
+    if (message.decided !== false) {
+      writer.uint32(64).bool(message.decided);
+    }
+    if (message.denied !== false) {
+      writer.uint32(72).bool(message.denied);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeviceCode {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeviceCode();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.userCodeSha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.clientId = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.clientName = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 64) {
+            break;
+          }
+
+          message.decided = reader.bool();
+          continue;
+        }
+        case 9: {
+          if (tag !== 72) {
+            break;
+          }
+
+          message.denied = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<DeviceCode>, I>>(object: I): DeviceCode {
+    const message = createBaseDeviceCode();
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.userCodeSha256 = object.userCodeSha256 ?? Buffer.alloc(0);
+    message.clientId = object.clientId ?? "";
+    message.clientName = object.clientName ?? "";
+    message.scopes = object.scopes?.map((e) => e) || [];
+    message.resource = object.resource ?? "";
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
+    message.decided = object.decided ?? false;
+    message.denied = object.denied ?? false;
     return message;
   },
 };
@@ -2917,7 +4411,7 @@ export const Namespace = {
 };
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, password: undefined, _unknownFields: undefined };
+  return { name: "", scopes: [], created: undefined, password: undefined, disabled: undefined, _unknownFields: undefined };
 }
 
 export const Account = {
@@ -2933,6 +4427,9 @@ export const Account = {
     }
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(34).fork()).join();
+    }
+    if (message.disabled !== undefined) {
+      writer.uint32(40).bool(message.disabled);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -2977,6 +4474,14 @@ export const Account = {
           message.password = PasswordHash.decode(reader, reader.uint32());
           continue;
         }
+        case 5: {
+          if (tag !== 40) {
+            break;
+          }
+
+          message.disabled = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -2996,6 +4501,7 @@ export const Account = {
     message.password = (object.password !== undefined && object.password !== null)
       ? PasswordHash.fromPartial(object.password)
       : undefined;
+    message.disabled = object.disabled ?? undefined;
     return message;
   },
 };
@@ -3126,6 +4632,8 @@ function createBaseKey(): Key {
     lastUsed: undefined,
     resources: [],
     lifetimeMs: 0n,
+    callsOnly: undefined,
+    from: [],
     _unknownFields: undefined,
   };
 }
@@ -3164,6 +4672,12 @@ export const Key = {
         throw new globalThis.Error("value provided for field message.lifetimeMs of type int64 too large");
       }
       writer.uint32(80).int64(message.lifetimeMs);
+    }
+    if (message.callsOnly !== undefined) {
+      writer.uint32(88).bool(message.callsOnly);
+    }
+    for (const v of message.from) {
+      writer.uint32(98).string(v!);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -3256,6 +4770,22 @@ export const Key = {
           message.lifetimeMs = reader.int64() as bigint;
           continue;
         }
+        case 11: {
+          if (tag !== 88) {
+            break;
+          }
+
+          message.callsOnly = reader.bool();
+          continue;
+        }
+        case 12: {
+          if (tag !== 98) {
+            break;
+          }
+
+          message.from.push(reader.string());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -3285,6 +4815,8 @@ export const Key = {
     message.lifetimeMs = (object.lifetimeMs !== undefined && object.lifetimeMs !== null)
       ? BigInt(object.lifetimeMs)
       : 0n;
+    message.callsOnly = object.callsOnly ?? undefined;
+    message.from = object.from?.map((e) => e) || [];
     return message;
   },
 };

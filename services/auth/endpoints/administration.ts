@@ -1,0 +1,48 @@
+/**
+ * What administrators of a part may not do, because it would give them more than their part:
+ * `admin:accounts` does not touch what administers, and nobody gives a key more than he has.
+ */
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { AdminPart, administers, isAdminScope, PART_SCOPES } from "../../../src/contract/admin-parts.js";
+import { ADMIN_SCOPE } from "../../../src/contract/names.js";
+import { invalidArgument, permissionDenied } from "../../../src/errors.js";
+
+interface Named {
+  readonly name: string;
+  readonly scopes: readonly string[];
+}
+
+/**
+ * Only the scope `admin` changes an account that administers.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+export function checkMayChange(caller: KnownCaller, { name, scopes }: Named): void {
+  const scope = scopes.find(isAdminScope);
+  if (scope === undefined || administers(caller)) return;
+  throw permissionDenied(
+    `name: ${name} holds the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
+  );
+}
+
+/**
+ * Only the scope `admin` gives a scope of administration.
+ * @param held the scopes that the account holds already
+ * @throws {StatusError} PERMISSION_DENIED; INVALID_ARGUMENT for a part that does not exist
+ */
+export function checkMayGive(caller: KnownCaller, scopes: readonly string[], held: readonly string[] = []): void {
+  for (const scope of scopes) {
+    if (!isAdminScope(scope)) continue;
+    if (!administers(caller)) {
+      throw permissionDenied(`scopes: only an account with the scope ${ADMIN_SCOPE} may give the scope ${scope}`);
+    }
+    // One that is held already stays: another version may know it.
+    if (scope === ADMIN_SCOPE || PART_SCOPES.includes(scope) || held.includes(scope)) continue;
+    const known = [ADMIN_SCOPE, ...PART_SCOPES].join(", ");
+    throw invalidArgument(`scopes: ${scope} gives no part of administration; those that do are ${known}`);
+  }
+}
+
+/** Whether a caller may set the password of an account without the current one. */
+export function mayReset(caller: KnownCaller, name: string): boolean {
+  return administers(caller) || (name !== caller.account && administers(caller, AdminPart.ACCOUNTS));
+}

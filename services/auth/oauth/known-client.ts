@@ -1,0 +1,48 @@
+/** What the authority knows about a client, and whether a request comes from it. */
+import { timingSafeEqual } from "node:crypto";
+import { hashToken } from "../../../src/call/token.js";
+import type { State } from "../log/state/state.js";
+
+/** The client of `portico login`. It is public, and every installation has it. */
+export const CLI_CLIENT = "portico-cli";
+
+/** How a client says who it is. */
+export interface ClientCredentials {
+  readonly clientId: string;
+  /** Empty for a public client. */
+  readonly clientSecret: string;
+}
+
+export interface KnownClient {
+  readonly id: string;
+  readonly name: string;
+  /** The namespace whose accounts may consent; "" for any. */
+  readonly namespace: string;
+  readonly redirectUris: readonly string[];
+}
+
+const CLI: KnownClient = {
+  id: CLI_CLIENT,
+  name: "Portico's command line",
+  namespace: "",
+  redirectUris: ["http://127.0.0.1/callback", "http://[::1]/callback"],
+};
+
+/** The registered client with the ID; undefined if there is none. */
+export function registeredClient({ oauth }: State, id: string): KnownClient | undefined {
+  return id === CLI_CLIENT ? CLI : oauth.client(id);
+}
+
+/** Whether the ID is the URL of a metadata document, which no authority has. */
+export function isDocumentUrl(id: string): boolean {
+  return /^https?:\/\//.test(id);
+}
+
+/** Whether the credentials are the client's: a secret exactly where it has one. */
+export function authenticates({ oauth }: State, { clientId: id, clientSecret: secret }: ClientCredentials): boolean {
+  if (id === CLI_CLIENT || isDocumentUrl(id)) return secret === "";
+  const client = oauth.client(id);
+  if (client === undefined) return false;
+  if (client.secretSha256.length === 0) return secret === "";
+  return timingSafeEqual(hashToken(secret), client.secretSha256);
+}

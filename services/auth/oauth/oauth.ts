@@ -1,0 +1,113 @@
+/**
+ * The authorization server (OAuth 2.1) as gateways ask for it. The HTTP endpoints are in
+ * gateway/built-in/oauth; what is decided and stored is here:
+ *
+ *     sign-in.ts   a person signs in and consents: a grant with a code
+ *     exchange.ts  a client exchanges the code for tokens, renews and revokes them
+ *     devices.ts   codes for devices without a browser
+ *     clients.ts, grants.ts   what administrators and people see of them
+ */
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { hashToken, isToken } from "../../../src/call/token.js";
+import { GATEWAY } from "../../../src/contract/names.js";
+import { permissionDenied } from "../../../src/errors.js";
+import {
+  type IntrospectRequest,
+  type IntrospectResponse,
+  OAuthService,
+} from "../../../src/gen/portico/auth/v1/oauth.js";
+import { type BuiltInContext, type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
+import type { Changes } from "../log/changelog/changes.js";
+import { type Attempts, LoginThrottle } from "../login/attempts.js";
+import { Devices } from "./devices.js";
+import { exchange, revokeToken } from "./exchange.js";
+import { registeredClient } from "./known-client.js";
+import { isMcpOnly, scopesOf } from "./scopes.js";
+import { decide, openRequest, type SignInOptions, signIn } from "./sign-in.js";
+
+/** The gRPC service portico.auth.v1.OAuth. */
+export function oauth({ changes, attempts }: { changes: Changes; attempts: Attempts }): ServicePart {
+  const devices = new Devices(changes);
+  const options: SignInOptions = { changes, attempts, userCodes: new LoginThrottle({ clock: () => changes.now }) };
+  return part(OAuthService, {
+    getClient: async ({ id }, context) => {
+      checkGateway(context);
+      await changes.sync();
+      const known = registeredClient(changes.state, id);
+      if (known === undefined) return { client: undefined };
+      const { name, namespace, redirectUris } = known;
+      return { client: { name, namespace, redirectUris: [...redirectUris] } };
+    },
+    signIn: (request, context) => {
+      checkGateway(context);
+      return signIn(options, request);
+    },
+    openRequest: ({ sealed }, context) => {
+      checkGateway(context);
+      return openRequest(options, sealed);
+    },
+    decide: (request, context) => {
+      checkGateway(context);
+      return decide(options, request);
+    },
+    exchange: async (request, context) => {
+      checkGateway(context);
+      const response = await exchange(changes, request);
+      const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
+      if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;
+      return { ...response, error: "slow_down", description: "wait five seconds more between two polls" };
+    },
+    revokeToken: (request, context) => {
+      checkGateway(context);
+      return revokeToken(changes, request);
+    },
+    introspect: (request, context) => {
+      checkGateway(context);
+      return introspect(changes, request);
+    },
+    startDevice: (request, context) => {
+      checkGateway(context);
+      return devices.start(request);
+    },
+  });
+}
+
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */
+function checkGateway(context: Context): void {
+  const { caller, system } = context as BuiltInContext;
+  if (system || (caller as KnownCaller | undefined)?.enrolment === GATEWAY) return;
+  throw permissionDenied("Only gateways may call this");
+}
+
+const INACTIVE: IntrospectResponse = {
+  ...{ refused: false, active: false, namespace: "", account: "", clientId: "", scopes: [] },
+  ...{ expires: undefined, mcpOnly: false, issued: undefined },
+};
+
+async function introspect(changes: Changes, { token, enrolment }: IntrospectRequest): Promise<IntrospectResponse> {
+  await changes.sync();
+  const { state, now } = changes;
+  const asker = isToken(enrolment) ? state.token(hashToken(enrolment)) : undefined;
+  if (asker?.kind !== "enrolment") return { ...INACTIVE, refused: true };
+  const sha256 = isToken(token) ? hashToken(token) : undefined;
+  const found = sha256 && state.token(sha256);
+  const caller = sha256 && state.callerOf(sha256, now);
+  if (found === undefined || caller === undefined || found.kind === "enrolment") return INACTIVE;
+  const { namespace, account, resources, expires } = caller;
+  const grant = found.kind === "granted" ? found.granted.grant : undefined;
+  const scopes = resources.length === 0 ? ["*:*:*"] : scopesOf(resources);
+  const issued = grant && toTimestamp(timestampMs(grant.lastUsed));
+  const clientId = grant?.clientId ?? "";
+  return {
+    ...INACTIVE,
+    active: true,
+    namespace,
+    account,
+    clientId,
+    scopes,
+    expires,
+    mcpOnly: isMcpOnly(resources),
+    issued,
+  };
+}

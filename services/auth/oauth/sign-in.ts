@@ -1,0 +1,192 @@
+/**
+ * Sign-in and consent of the authorization server. A person proves a password, by the throttle of
+ * logins, for one request of a client; then consents to it or refuses it.
+ */
+
+import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
+import { isRegistered } from "../../../src/address/redirect-uri.js";
+import { createToken, hashToken } from "../../../src/call/token.js";
+import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
+import { Code, StatusError } from "../../../src/errors.js";
+import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
+import type { DeviceCode, Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type {
+  AuthorizationRequest,
+  DecideRequest,
+  DecideResponse,
+  SignInRequest,
+  SignInResponse,
+} from "../../../src/gen/portico/auth/v1/oauth.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
+import type { State } from "../log/state/state.js";
+import type { Attempts, LoginThrottle } from "../login/attempts.js";
+import { hashUserCode } from "./devices.js";
+import { isDocumentUrl, registeredClient } from "./known-client.js";
+import { areScopes, MCP_RESOURCE, resourcesOf } from "./scopes.js";
+import { CONSENT_TIME, fingerprint, open, type SealedRequest, seal } from "./sealed-request.js";
+import { CODE_LIFE, createGrantId } from "./tokens.js";
+
+const DAY = 24 * 60 * 60_000;
+const MAX_DAYS = 365;
+const MAX_CLIENT_NAME = 100;
+
+export interface SignInOptions {
+  readonly changes: Changes;
+  readonly attempts: Attempts;
+  /** Counts wrong user codes of a person who has signed in. */
+  readonly userCodes: LoginThrottle;
+}
+
+const REFUSED: SignInResponse = {
+  ...{ error: "", sealed: "", namespace: "", account: "", scopes: [], clientName: "", isDevice: false },
+  ...{ request: undefined, retryAfter: 0 },
+};
+const WRONG = "Wrong account or password";
+
+export async function signIn(options: SignInOptions, asked: SignInRequest): Promise<SignInResponse> {
+  const { changes, attempts } = options;
+  const { account, password, address, requestId } = asked;
+  const namespace = asked.namespace || DEFAULT_NAMESPACE;
+  if (account.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) return { ...REFUSED, error: WRONG };
+  let hash: PasswordHash | undefined;
+  const readHash = async (): Promise<PasswordHash | undefined> => {
+    await changes.sync();
+    hash = changes.state.account(namespace, account)?.password;
+    return hash;
+  };
+  try {
+    const isRight = await attempts.verify({ namespace, account, address, requestId }, password, readHash);
+    const current = changes.state.account(namespace, account)?.password;
+    // The account may have got another password while this one was checked.
+    if (!isRight || hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
+    return signedIn(options, asked, namespace);
+  } catch (error) {
+    return throttled(error);
+  }
+}
+
+/** Checks the request that a person has signed in for, and seals it. */
+function signedIn({ changes, userCodes }: SignInOptions, asked: SignInRequest, namespace: string): SignInResponse {
+  const { state, now } = changes;
+  const { account } = asked;
+  const sealed = { grant: createGrantId(), namespace, account, expires: now + CONSENT_TIME };
+  const password = fingerprint(state.account(namespace, account)?.password);
+  if (asked.request !== undefined) {
+    const problem = problemOf(state, asked.request, namespace);
+    if (problem !== undefined) return { ...REFUSED, error: problem };
+    const clientName = registeredClient(state, asked.request.clientId)?.name ?? "";
+    return shown(state, { ...sealed, password, request: asked.request, clientName, device: "" });
+  }
+  userCodes.check(namespace, account, asked.address);
+  const device = state.oauth.deviceByUserCode(hashUserCode(asked.userCode));
+  const client = device && registeredClient(state, device.clientId);
+  const isOpen = device !== undefined && !device.decided && timestampMs(device.expires) > now;
+  if (!isOpen || client === undefined || (client.namespace !== "" && client.namespace !== namespace)) {
+    userCodes.failed(namespace, account, asked.address);
+    return { ...REFUSED, error: "No device shows this code, or it has expired" };
+  }
+  userCodes.succeeded(namespace, account, asked.address);
+  const { clientId, clientName, scopes, resource, sha256 } = device;
+  const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
+  return shown(state, { ...sealed, password, request, clientName, device: sha256.toString("hex") });
+}
+
+/** Why the request of a client is refused. Gateways have checked it before. */
+function problemOf(state: State, request: AuthorizationRequest, namespace: string): string | undefined {
+  const { clientId, redirectUri, challenge, scopes, resource } = request;
+  const client = registeredClient(state, clientId);
+  if (client === undefined && !isDocumentUrl(clientId)) return "The client is unknown";
+  if (client !== undefined && client.namespace !== "" && client.namespace !== namespace) return WRONG;
+  if (client !== undefined && !isRegistered(client.redirectUris, redirectUri)) return "The redirect URI is unknown";
+  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) return "The challenge is missing";
+  if (!areScopes(scopes) || !["", MCP_RESOURCE].includes(resource)) return "The scope or resource is unknown";
+  return undefined;
+}
+
+/** The response that shows a sealed request. */
+function shown(state: State, sealed: SealedRequest): SignInResponse {
+  const { namespace, account, request, clientName, device } = sealed;
+  const scopes = [...(state.account(namespace, account)?.scopes ?? [])];
+  return {
+    ...{ ...REFUSED, sealed: seal(state, sealed), namespace, account, scopes },
+    ...{ request, clientName, isDevice: device !== "" },
+  };
+}
+
+export async function openRequest({ changes }: SignInOptions, sealed: string): Promise<SignInResponse> {
+  await changes.sync();
+  const request = open(changes.state, sealed, changes.now);
+  return request === undefined ? { ...REFUSED, error: EXPIRED } : shown(changes.state, request);
+}
+
+const EXPIRED = "This page is too old, or was used already. Begin again in the program that sent you here";
+
+export async function decide({ changes }: SignInOptions, request: DecideRequest): Promise<DecideResponse> {
+  await changes.sync();
+  const sealed = open(changes.state, request.sealed, changes.now);
+  if (sealed === undefined) return { error: EXPIRED, code: "" };
+  const { namespace, account, device } = sealed;
+  const author = {
+    namespace,
+    account,
+    origin: { address: request.address, requestId: request.requestId || undefined },
+  };
+  const sha256 = Buffer.from(device, "hex");
+  if (request.denied) {
+    const denied: LogEvent = { $case: "deviceCodeDecided", value: { sha256, denied: true } };
+    if (device !== "") await changes.issue(author, () => [denied]);
+    return { error: "", code: "" };
+  }
+  const { days } = request;
+  const resources = resourcesOf(request.resources, sealed.request.resource);
+  if (!areScopes(resources) || days < 1 || days > MAX_DAYS) return { error: "The choice is not possible", code: "" };
+  if (resources.length > 0) await changes.checkRestriction(LIMITED_KEYS, "a grant that is limited to resources");
+  const code = device === "" ? createToken("code") : "";
+  let error = "";
+  const revision = await changes.issue(author, (state, now): LogEvent[] => {
+    const present = device === "" ? undefined : state.oauth.device(sha256);
+    const isLate = open(state, request.sealed, now) === undefined || state.oauth.grant(sealed.grant) !== undefined;
+    const isGone = device !== "" && (present === undefined || present.decided);
+    error = isLate || isGone ? EXPIRED : "";
+    if (error !== "") return [];
+    const grant = grantOf(sealed, request, { resources, now, code, device: present });
+    const decided: LogEvent = { $case: "deviceCodeDecided", value: { sha256, denied: false } };
+    return [...(device === "" ? [] : [decided]), { $case: "grantCreated", value: { grant } }];
+  });
+  // The client must not use a limited grant before every guard knows limits.
+  await changes.settled(revision);
+  return { error, code: error === "" ? code : "" };
+}
+
+function grantOf(
+  sealed: SealedRequest,
+  { days, clientName }: DecideRequest,
+  made: { resources: string[]; now: number; code: string; device: DeviceCode | undefined },
+): Grant {
+  const { grant: id, namespace, account, request } = sealed;
+  const { resources, now, code, device } = made;
+  const { clientId, redirectUri, challenge, resource } = request;
+  const codeExpires = device === undefined ? toTimestamp(now + CODE_LIFE) : device.expires;
+  return {
+    ...{ id, namespace, account, clientId, resources },
+    clientName: (sealed.clientName || clientName).slice(0, MAX_CLIENT_NAME),
+    created: toTimestamp(now),
+    expires: toTimestamp(now + days * DAY),
+    code: {
+      sha256: device?.sha256 ?? hashToken(code),
+      expires: codeExpires,
+      ...{ redirectUri, challenge, resource, isDevice: device !== undefined, redeemed: false },
+    },
+    ...{ access: [], refresh: undefined, spent: [], lastUsed: undefined },
+  };
+}
+
+/** The response while the person has to wait. @throws the error, if it is another one */
+function throttled(error: unknown): SignInResponse {
+  if (!(error instanceof StatusError) || error.code !== Code.RESOURCE_EXHAUSTED) throw error;
+  const detail = error.details.find(({ typeUrl }) => typeUrl.endsWith("google.rpc.RetryInfo"));
+  const delay = detail && RetryInfo.decode(detail.value).retryDelay;
+  return { ...REFUSED, error: error.message, retryAfter: Number(delay?.seconds ?? 1) };
+}

@@ -1,0 +1,58 @@
+// `portico login --web`, and the nouns client and grant.
+import t from "tap";
+import { run } from "../../cli/program.js";
+import { consent, openDoor, visit } from "../oauth/browser.js";
+import { until } from "../support/until.js";
+import { ioOf, portico } from "./command-line.js";
+
+t.test("portico login --web logs in by the browser, renews, and logs out", async (t) => {
+  const door = await openDoor(t);
+  const env = { PORTICO_URL: door.url, HOME: t.testdir(), XDG_CONFIG_HOME: t.testdir(), BROWSER: "true" };
+  const { io, outcome } = ioOf({ env });
+  let printed = "";
+  io.stderr.on("data", (text) => {
+    printed += text;
+  });
+  const running = run(["login", "--web"], io);
+  const shown = (): string | undefined => /http:\S+authorize\S+/.exec(printed)?.[0];
+  await until(() => shown() !== undefined, { what: () => `an address in: ${printed}`, within: 10_000 });
+  const url = shown();
+  const signIn = await visit(url as string);
+  t.match(signIn.text, /a program on your computer that calls itself Portico&#39;s command line/);
+  const back = await consent(door, url as string);
+  const forged = new URL(back);
+  forged.searchParams.set("state", "another");
+  t.equal((await fetch(forged)).status, 404);
+  t.equal((await fetch(back)).status, 200);
+  outcome(await running);
+  t.match(printed, /Logged in to .* as admin \(namespace default\)/);
+  const listed = await portico(["auth", "list", "grants"], { env });
+  t.match(listed.stdout, /admin +portico-cli +Portico's command line +all/);
+  t.equal((await portico(["logout"], { env })).exit, 0);
+  t.match(await door.auth("Grants/List"), { grants: [] }, "a logout ends the grant");
+});
+
+t.test("clients and grants are created, listed and deleted", async (t) => {
+  const door = await openDoor(t);
+  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.admin };
+  const created = await portico(["auth", "create", "client", "app", "--redirect-uri=https://app.example/back"], {
+    env,
+  });
+  t.match(created, { exit: 0, stdout: /Client created. Its client_id is app/ });
+  const secret = await portico(["auth", "create", "client", "web", "--secret"], { env });
+  t.match(secret, { exit: 0, stdout: /^ptc_\w{49}\n$/, stderr: /client_id is web/ });
+  const wrong = await portico(["auth", "create", "client", "x", "--redirect-uri=http://app.example/back"], { env });
+  t.match(wrong, { exit: 1, stderr: /redirect_uris\[0\]: must be https/ });
+  t.match((await portico(["auth", "list", "clients"], { env })).stdout, /app +https:\/\/app.example\/back +no/);
+  const url = new URL(`${door.url}/oauth/authorize`);
+  url.search = new URLSearchParams({
+    ...{ response_type: "code", client_id: "app", redirect_uri: "https://app.example/back" },
+    ...{ code_challenge: "A".repeat(43), code_challenge_method: "S256", scope: "service:helloworld:*" },
+  }).toString();
+  await consent(door, url.href);
+  const listed = await portico(["auth", "list", "grants", "-o", "json"], { env });
+  const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }];
+  t.match(await portico(["auth", "delete", "grant", id], { env }), { exit: 0, stdout: /Grant ended/ });
+  t.match(await portico(["auth", "delete", "grant", id], { env }), { exit: 1, stderr: /no grant/ });
+  t.match(await portico(["auth", "delete", "client", "app"], { env }), { exit: 0, stdout: /Client deleted/ });
+});
