@@ -122,6 +122,13 @@ t.test("a snapshot has clients, grants and device codes, in format 3", async (t)
   frozen.release();
 });
 
+t.test("a disabled account gets no grant, whatever another authority decided just before", async (t) => {
+  const { state, apply } = opened();
+  apply({ $case: "accountDeleted", value: { namespace: "default", name: "ann", disabled: true } });
+  apply({ $case: "grantCreated", value: { grant: grantOf("g1") } });
+  t.equal(state.oauth.grant("g1"), undefined);
+});
+
 t.test("a draft changes nothing of its base", async (t) => {
   const { state, apply } = opened();
   apply({ $case: "grantCreated", value: { grant: grantOf("g1", { access: [token()] }) } });

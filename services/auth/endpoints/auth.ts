@@ -18,7 +18,7 @@ import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { exchange } from "../oauth/exchange.js";
 import { CLI_CLIENT } from "../oauth/known-client.js";
-import { accountOf, authorOf, originOf } from "./checks.js";
+import { accountOf, authorOf, disabledDetail, originOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
@@ -78,7 +78,7 @@ async function login(
     const { password: current, disabled } = state.account(namespace, name) ?? {};
     if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
     // Only whoever knows the password learns it.
-    if (disabled) throw unauthenticated(`The account ${name} is disabled; an administrator can enable it`);
+    if (disabled) throw unauthenticated(disabledDetail(name));
     const { access, refresh } = pair.hashed;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });

@@ -94,3 +94,8 @@ export function checkAddress(field: string, text: string): string {
   if (address === undefined) throw invalidArgument(`${field}: must be an IP address, such as 192.0.2.7`);
   return address;
 }
+
+/** Why an account with the right password cannot sign in. */
+export function disabledDetail(account: string): string {
+  return `The account ${account} is disabled; an administrator can enable it`;
+}

@@ -32,7 +32,7 @@ export function seal({ contextSecret }: State, request: SealedRequest): string {
   return `${text}.${mac(contextSecret, text)}`;
 }
 
-/** The request; undefined if it is not ours, too old, or its account has changed. */
+/** The request; undefined if it is not ours, too old, or its account has changed or is disabled. */
 export function open(state: State, sealed: string, now: number): SealedRequest | undefined {
   const [text = "", code = ""] = sealed.split(".");
   const [given, expected] = [Buffer.from(code), Buffer.from(mac(state.contextSecret, text))];
@@ -40,7 +40,8 @@ export function open(state: State, sealed: string, now: number): SealedRequest |
   const request: SealedRequest = JSON.parse(Buffer.from(text, "base64url").toString());
   if (request.expires <= now) return undefined;
   const account = state.account(request.namespace, request.account);
-  return account !== undefined && fingerprint(account.password) === request.password ? request : undefined;
+  if (account === undefined || account.disabled) return undefined;
+  return fingerprint(account.password) === request.password ? request : undefined;
 }
 
 /** Differs for each password hash, and tells nothing about it. */

@@ -18,6 +18,7 @@ import type {
   SignInResponse,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
+import { disabledDetail } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
@@ -58,9 +59,11 @@ export async function signIn(options: SignInOptions, asked: SignInRequest): Prom
   };
   try {
     const isRight = await attempts.verify({ namespace, account, address, requestId }, password, readHash);
-    const current = changes.state.account(namespace, account)?.password;
+    const { password: current, disabled } = changes.state.account(namespace, account) ?? {};
     // The account may have got another password while this one was checked.
     if (!isRight || hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
+    // Only whoever knows the password learns it.
+    if (disabled) return { ...REFUSED, error: disabledDetail(account) };
     return signedIn(options, asked, namespace);
   } catch (error) {
     return throttled(error);

@@ -40,7 +40,8 @@ export const FOLD_OAUTH: OAuthFold = {
     return { changes: revoked(tokens), record: ["client deleted", `${id}: ${grants.length} grants`] };
   },
   grantCreated: (state, { grant }) => {
-    if (grant === undefined || state.account(grant.namespace, grant.account) === undefined) return {};
+    const account = grant && state.account(grant.namespace, grant.account);
+    if (grant === undefined || account === undefined || account.disabled) return {};
     if (state.oauth.grant(grant.id) !== undefined) return {};
     return { changes: revoked(state.oauth.addGrant(grant)), record: ["grant created", named(grant)] };
   },
