@@ -931,7 +931,7 @@ export interface RefreshRequest {
 export interface CreateClientRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
   readonly name?: string;
-  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  /** Absolute URIs, such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
   readonly redirectUris?: readonly string[];
   /** Whether the client gets a secret, because it runs on a server that can keep one. */
   readonly confidential?: boolean;

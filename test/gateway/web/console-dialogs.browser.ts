@@ -84,7 +84,7 @@ t.test("dialogs", { timeout: 280_000 }, async (t) => {
       await dialog.getByRole("button", { name: `${action} account` }).click();
       await dialog.waitFor({ state: "detached" });
       await row.getByText(state).waitFor();
-      t.equal(await row.getByText("Disabled").count(), state === "Disabled" ? 1 : 0);
+      await row.getByText("Disabled").waitFor({ state: action === "Disable" ? "visible" : "detached" });
     }
     await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "API keys" }).click();
     await page.getByRole("button", { name: "New key" }).first().click();

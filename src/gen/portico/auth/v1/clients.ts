@@ -34,7 +34,7 @@ export interface ListClientsResponse {
 export interface CreateClientRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
   name: string;
-  /** Such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
+  /** Absolute URIs, such as `https://app.example/callback` or `http://127.0.0.1/callback`. */
   redirectUris: string[];
   /** Whether the client gets a secret, because it runs on a server that can keep one. */
   confidential: boolean;
