@@ -5,6 +5,7 @@
  *                 acknowledged when every guard has applied it
  *     login/      passwords, and the throttle for failed logins
  *     oauth/      the authorization server: clients, consent, grants and their tokens
+ *     jwt/        issuers, trusts, and the JWTs that they accept
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
 
@@ -43,6 +44,9 @@ import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
 import { Lender } from "./limits/lender.js";
 import { LenderList } from "./limits/lender-list.js";
+import { issuers } from "./jwt/issuers.js";
+import { Jwts } from "./jwt/jwts.js";
+import { trusts } from "./jwt/trusts.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
 import { droppedRecords } from "./log/audit/audit-records.js";
@@ -212,6 +216,7 @@ interface Parts {
 
 function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: AuthorityOptions, parts: Parts): Service {
   const { journal, leases, lender, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
+  const jwts = new Jwts({ changes });
   return {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
@@ -225,10 +230,11 @@ function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: Aut
       namespaces({ changes, passwords }),
       enrolments({ changes, joinsOtherwise }),
       names({ changes }),
-      ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts })],
+      ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts })],
+      ...[issuers({ changes }), trusts({ changes })],
       audit({ changes }),
       ...[usage({ changes, window }), refusals({ changes })],
-      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, stopping: stopping.signal }),
+      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, jwts, stopping: stopping.signal }),
       delegation({ journal, leaseMs }),
     ],
   };

@@ -317,6 +317,26 @@ export interface Grant {
   readonly lastUsed?: Timestamp;
 }
 
+export interface ListIssuersResponse {
+  readonly issuers: readonly Issuer[];
+}
+
+export interface Issuer {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
+  readonly name: string;
+  /**
+   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
+   * `/.well-known/openid-configuration`.
+   */
+  readonly url: string;
+  readonly created: Timestamp;
+}
+
+export interface DeleteIssuerResponse {
+  /** How many trusts ended with it. */
+  readonly trusts: number;
+}
+
 export interface ListNamesResponse {
   readonly services: readonly ServiceNames[];
 }
@@ -427,6 +447,31 @@ export interface RefusedCall {
   readonly requestId: string;
   /** The first characters of the API key that was sent, where it is unknown. */
   readonly key: string;
+}
+
+export interface ListTrustsResponse {
+  readonly trusts: readonly Trust[];
+}
+
+export interface Trust {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `deploy`. */
+  readonly name: string;
+  /** The issuer's name, such as `github`. */
+  readonly issuer: string;
+  /** One of the audiences in the claim `aud`, such as `https://api.example`. */
+  readonly audience: string;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest, such as `repo:acme/shop:*`. */
+  readonly subject: string;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account: string;
+  /** Whether a JWT itself counts as a token at gateways. Otherwise it is exchanged for one. */
+  readonly bearer: boolean;
+  readonly created: Timestamp;
+}
+
+export interface RevokeTrustTokenResponse {
+  /** How many tokens were revoked. */
+  readonly tokens: number;
 }
 
 export interface ListUsageResponse {
@@ -968,6 +1013,18 @@ export interface DeleteGrantRequest {
   readonly id?: string;
 }
 
+export interface CreateIssuerRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
+  readonly name?: string;
+  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  readonly url?: string;
+}
+
+export interface DeleteIssuerRequest {
+  /** The issuer, such as `github`. */
+  readonly name?: string;
+}
+
 export interface ReleaseNamesRequest {
   /** The service that they belong to, such as `orders`. */
   readonly service?: string;
@@ -1003,6 +1060,31 @@ export interface FindRefusalsRequest {
   readonly requestId?: string;
   /** Instead of a request ID: the prefix of an API key, as in `ptk_4fGh81`; empty for none. */
   readonly key?: string;
+}
+
+export interface CreateTrustRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `deploy`. */
+  readonly name?: string;
+  /** The issuer's name, such as `github`. */
+  readonly issuer?: string;
+  /** What the claim `aud` must contain, such as `https://api.example`. Trusts of one namespace alone may name it with the issuer's URL. */
+  readonly audience?: string;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest; it may not stand alone. */
+  readonly subject?: string;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account?: string;
+  /** Whether a JWT itself counts as a token at gateways. */
+  readonly bearer?: boolean;
+}
+
+export interface DeleteTrustRequest {
+  /** The trust, such as `deploy`. */
+  readonly name?: string;
+}
+
+export interface RevokeTrustTokenRequest {
+  /** The claim `jti` of a JWT that was used. */
+  readonly jti?: string;
 }
 
 export interface ListUsageRequest {
@@ -1149,6 +1231,12 @@ export interface Endpoints {
   "auth/Grants/List": { readonly request: ListGrantsRequest; readonly response: ListGrantsResponse };
   /** Ends a grant with its tokens and its code. When this answers, no gateway accepts them. */
   "auth/Grants/Delete": { readonly request: DeleteGrantRequest; readonly response: Empty };
+  /** Lists the issuers of the namespace by name. */
+  "auth/Issuers/List": { readonly request: Empty; readonly response: ListIssuersResponse };
+  /** Creates an issuer. Nothing is accepted from it before a trust names it. */
+  "auth/Issuers/Create": { readonly request: CreateIssuerRequest; readonly response: Issuer };
+  /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
+  "auth/Issuers/Delete": { readonly request: DeleteIssuerRequest; readonly response: DeleteIssuerResponse };
   /** Lists the services with the names that belong to them, whether or not they run. */
   "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
   /**
@@ -1172,6 +1260,17 @@ export interface Endpoints {
    * calls may have it. A caller that is no administrator finds those of its own account and keys.
    */
   "auth/Refusals/Find": { readonly request: FindRefusalsRequest; readonly response: FindRefusalsResponse };
+  /** Lists the trusts of the namespace by name. */
+  "auth/Trusts/List": { readonly request: Empty; readonly response: ListTrustsResponse };
+  /** Creates a trust. */
+  "auth/Trusts/Create": { readonly request: CreateTrustRequest; readonly response: Trust };
+  /** Deletes a trust. When this answers, no gateway accepts a token that came from it. */
+  "auth/Trusts/Delete": { readonly request: DeleteTrustRequest; readonly response: Empty };
+  /**
+   * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
+   * one. They are not accepted again.
+   */
+  "auth/Trusts/RevokeToken": { readonly request: RevokeTrustTokenRequest; readonly response: RevokeTrustTokenResponse };
   /**
    * Returns the calls by period, endpoint, account and API key. Calls of the last seconds may be missing. A caller that is no
    * administrator must name its own account, and gets the calls of that account and its keys.

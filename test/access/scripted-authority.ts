@@ -141,6 +141,7 @@ export class ScriptedAuthority {
         part(PolicyService, {
           watch: (requests) => this.#watch(requests),
           listNamespaceIds: () => ({ namespaces: [], installationId: "" }),
+          acceptJwt: () => ({ accepted: false }),
           batchResolve: async ({ sha256 }) => {
             this.batches.push(sha256.length);
             const responses = await Promise.all(sha256.map(async (hash) => this.#resolve({ sha256: hash })));

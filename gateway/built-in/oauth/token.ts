@@ -10,6 +10,7 @@ import { anyOrigin, type ProtectedResource } from "../../http/protected-resource
 import type { OAuthAuthority } from "./authority.js";
 import { type Parameters, readForm } from "./form.js";
 import { originAndId, resourceOf } from "./request.js";
+import { ACCESS_TOKEN_TYPE, exchangeJwt, exchangeProblem, TOKEN_EXCHANGE } from "./token-exchange.js";
 
 export interface TokenOptions {
   readonly authority: OAuthAuthority;
@@ -52,6 +53,7 @@ const GRANT_TYPES: ReadonlyMap<string, Grant> = new Map<string, Grant>([
     "urn:ietf:params:oauth:grant-type:device_code",
     (options, asked) => exchange(options, asked, "device_code", "deviceCode"),
   ],
+  [TOKEN_EXCHANGE, ({ authority }, asked) => exchangeToken(authority, asked)],
 ]);
 
 export const GRANT_TYPE_NAMES: readonly string[] = [...GRANT_TYPES.keys()];
@@ -64,7 +66,25 @@ export function token(options: TokenOptions, request: GatewayRequest): Promise<B
     if (grant === undefined) throw new OAuthError("unsupported_grant_type", "grant_type is none of the metadata's");
     const resource = resourceOf(form, options.resource.originOf(request));
     if (resource === undefined) throw new OAuthError("invalid_target", "resource is not this gateway, nor its /mcp");
-    return grant(options, { request, form, client: clientOf(request, form), resource });
+    const client = grantType === TOKEN_EXCHANGE ? NO_CLIENT : clientOf(request, form);
+    return grant(options, { request, form, client, resource });
+  });
+}
+
+/** The JWT of a token exchange says who asks. */
+const NO_CLIENT: ClientCredentials = { id: "", secret: "" };
+
+async function exchangeToken(authority: OAuthAuthority, asked: TokenRequest): Promise<BareResponse> {
+  const problem = exchangeProblem(asked.form);
+  if (problem !== undefined) throw new OAuthError("invalid_request", problem);
+  const { error, description, ...issued } = await exchangeJwt(authority, asked);
+  if (error !== "") throw errorOf(error, description);
+  return json(200, {
+    access_token: issued.accessToken,
+    issued_token_type: ACCESS_TOKEN_TYPE,
+    token_type: "Bearer",
+    expires_in: issued.expiresIn,
+    scope: issued.scopes.join(" "),
   });
 }
 

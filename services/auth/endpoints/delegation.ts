@@ -23,7 +23,8 @@ import { type Context, part, type ServicePart } from "../../../src/rpc/service.j
 import { timestampMs } from "../../../src/time.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
-import { hex, type State } from "../log/state/state.js";
+import { hex } from "../log/state/hex.js";
+import type { State } from "../log/state/state.js";
 import { checkLiteral } from "./checks.js";
 
 interface Options {

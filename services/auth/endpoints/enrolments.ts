@@ -13,7 +13,8 @@ import {
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
-import { hex, type State } from "../log/state/state.js";
+import { hex } from "../log/state/hex.js";
+import type { State } from "../log/state/state.js";
 import { accountOfDefault, authorOf, checkName } from "./checks.js";
 
 const MAX_ENROLMENTS = 1_000;

@@ -23,7 +23,8 @@ import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { Decide, LogEvent } from "../log/changelog/decide.js";
 import { type Journal, PORTICO } from "../log/changelog/journal.js";
-import { hex, type State } from "../log/state/state.js";
+import { hex } from "../log/state/hex.js";
+import type { State } from "../log/state/state.js";
 import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 

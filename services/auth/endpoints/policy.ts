@@ -27,6 +27,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/policy.js";
 import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/service.js";
 import { toTimestamp } from "../../../src/time.js";
+import type { Jwts } from "../jwt/jwts.js";
 import { apart, coalesced } from "../log/changelog/coalesced.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
 import type { StoreWatch } from "../log/changelog/store-watch.js";
@@ -51,6 +52,7 @@ interface Options {
   readonly leases: Leases;
   readonly storeWatch: StoreWatch;
   readonly keyUses: KeyUses;
+  readonly jwts: Jwts;
   /** Aborted when the authority is about to stop. */
   readonly stopping: AbortSignal;
 }
@@ -75,6 +77,7 @@ export function policy(options: Options): ServicePart {
   return part(PolicyService, {
     watch: (requests, context) => watch({ ...options, read }, requests, context),
     batchResolve: (request) => batchResolve(options.journal, request),
+    acceptJwt: async ({ jwt }) => ({ accepted: await options.jwts.accept(jwt) }),
     listNamespaceIds: () => listNamespaceIds(options.journal),
   });
 }

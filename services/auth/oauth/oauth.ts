@@ -18,6 +18,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { type BuiltInContext, type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
+import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Attempts, LoginThrottle } from "../login/attempts.js";
 import { Devices } from "./devices.js";
@@ -27,7 +28,7 @@ import { isMcpOnly, scopesOf } from "./scopes.js";
 import { decide, openRequest, type SignInOptions, signIn } from "./sign-in.js";
 
 /** The gRPC service portico.auth.v1.OAuth. */
-export function oauth({ changes, attempts }: { changes: Changes; attempts: Attempts }): ServicePart {
+export function oauth({ changes, attempts, jwts }: { changes: Changes; attempts: Attempts; jwts: Jwts }): ServicePart {
   const devices = new Devices(changes);
   const options: SignInOptions = { changes, attempts, userCodes: new LoginThrottle({ clock: () => changes.now }) };
   return part(OAuthService, {
@@ -57,6 +58,10 @@ export function oauth({ changes, attempts }: { changes: Changes; attempts: Attem
       const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
       if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;
       return { ...response, error: "slow_down", description: "wait five seconds more between two polls" };
+    },
+    exchangeJwt: (request, context) => {
+      checkGateway(context);
+      return jwts.exchange(request);
     },
     revokeToken: (request, context) => {
       checkGateway(context);

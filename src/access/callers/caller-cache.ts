@@ -8,6 +8,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { authorityUnreachable } from "../../call/admission.js";
+import { isJwt } from "../../call/jwt.js";
 import { hashToken, isToken, tokenPrefix } from "../../call/token.js";
 import { Code, StatusError } from "../../errors.js";
 import type { EndedKey } from "../../gen/portico/auth/v1/policy.js";
@@ -91,6 +92,10 @@ export class CallerCache {
    * token must be looked up.
    */
   find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
+    return this.#find(token) ?? (isBearer(token) ? undefined : this.#findJwt(token));
+  }
+
+  #find(token: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
     const caller = this.#known.get(token);
     if (caller !== undefined) {
       if (this.#changes.confirm(caller)) return caller;
@@ -98,7 +103,12 @@ export class CallerCache {
     }
     const unknown = this.#unknown.get(token);
     if (unknown !== undefined && performance.now() < unknown.until && this.#isStill(unknown)) return UNKNOWN_TOKEN;
-    return isBearer(token) ? undefined : UNKNOWN_TOKEN;
+    return undefined;
+  }
+
+  /** A JWT is long, so it is cached by its hash. No other text that is no token is looked up. */
+  #findJwt(text: string): KnownCaller | typeof UNKNOWN_TOKEN | undefined {
+    return isJwt(text) ? this.#find(nameOf(text)) : UNKNOWN_TOKEN;
   }
 
   #isStill({ owner }: UnknownToken): boolean {
@@ -107,7 +117,7 @@ export class CallerCache {
 
   /** What a token was that belongs to no caller, as far as the authority remembers. */
   endOf(token: string): Pick<UnknownToken, "key" | "ended"> {
-    return this.#unknown.get(token) ?? NO_KEY;
+    return this.#unknown.get(nameOf(token)) ?? NO_KEY;
   }
 
   /**
@@ -116,7 +126,7 @@ export class CallerCache {
    * looked up
    */
   lookUp(token: string): Promise<KnownCaller | undefined> {
-    return this.#once(token, () => this.#lookUp(token));
+    return this.#once(nameOf(token), () => this.#lookUp(token));
   }
 
   /** @param name of a token: its text, or its SHA-256 */
@@ -141,16 +151,24 @@ export class CallerCache {
 
   async #lookUp(token: string): Promise<KnownCaller | undefined> {
     const hash = hashToken(token);
-    const { caller, ended, version: confirmedAt } = await this.#ask(hash, performance.now() + LOOKUP_TIME);
+    const { caller, ended, version: confirmedAt } = await this.#askOnce(token, hash);
     if (caller === undefined) {
       const key = token.startsWith("ptk_") ? tokenPrefix(token) : "";
       const owner = ended && { ...ended, hash: hash.toString("latin1"), enrolment: undefined, confirmedAt };
-      this.#unknown.set(copyOf(token), { until: performance.now() + UNKNOWN_TIME, key, ended, owner });
+      this.#unknown.set(copyOf(nameOf(token)), { until: performance.now() + UNKNOWN_TIME, key, ended, owner });
     } else {
       if (caller.reportUse) caller.keyPrefix = tokenPrefix(token);
-      if (this.isCurrent(caller)) this.#known.set(copyOf(token), caller);
+      if (this.isCurrent(caller)) this.#known.set(copyOf(nameOf(token)), caller);
     }
     return caller;
+  }
+
+  /** As `ask`; a JWT that the authority does not know is sent to it to be verified. */
+  async #askOnce(token: string, hash: Buffer) {
+    const deadline = performance.now() + LOOKUP_TIME;
+    const found = await this.#ask(hash, deadline);
+    if (found.caller !== undefined || !isJwt(token)) return found;
+    return (await this.#asking.acceptJwt(token, deadline)) ? this.#ask(hash, deadline) : found;
   }
 
   /**
@@ -245,6 +263,11 @@ const CALLS = /^pt[ake]_/;
 /** Whether a text can be a bearer token: it is of a kind for calls, and has a valid checksum. */
 function isBearer(text: string): boolean {
   return CALLS.test(text) && isToken(text);
+}
+
+/** By what a token is cached: its text, or the hash of a JWT. */
+function nameOf(token: string): string {
+  return token.startsWith("ey") ? `jwt ${hashToken(token).toString("hex")}` : token;
 }
 
 /**

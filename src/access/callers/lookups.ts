@@ -3,9 +3,10 @@
  * one message (Policy.BatchResolve). While several messages wait for a response, further lookups
  * are collected for the next message.
  */
+import { authorityUnreachable } from "../../call/admission.js";
 import { Code, StatusError } from "../../errors.js";
 import { type Caller, type EndedKey, PolicyService } from "../../gen/portico/auth/v1/policy.js";
-import { type CallOptions, repeated } from "../../rpc/client.js";
+import { type CallOptions, repeated, unary } from "../../rpc/client.js";
 import type { AuthorityAccess } from "../follow/authority-access.js";
 
 /** Maximum number of tokens in one message. */
@@ -60,6 +61,24 @@ export class Lookups {
         this.#send();
       });
     });
+  }
+
+  /**
+   * Whether the authority accepts a JWT as a token.
+   * @param deadlineMonotonicMs in milliseconds of `performance.now()`
+   * @throws {StatusError} (rejects) UNAVAILABLE if there is no response in time
+   */
+  async acceptJwt(jwt: string, deadlineMonotonicMs: number): Promise<boolean> {
+    const { channel, metadata, admission, log } = this.#authority;
+    const options: CallOptions = { metadata, admission, deadlineMonotonicMs };
+    try {
+      return (await unary(channel, PolicyService.acceptJwt, { jwt }, options)).accepted;
+    } catch (error) {
+      // An authority of an earlier version accepts no JWTs.
+      if (error instanceof StatusError && error.code === Code.UNIMPLEMENTED) return false;
+      log.warn({ err: error }, "a JWT could not be verified at the authority");
+      throw authorityUnreachable(error);
+    }
   }
 
   #send(): void {

@@ -133,6 +133,13 @@ export interface CreateEnrolmentResponse {
   readonly enrolment?: Enrolment;
 }
 
+export interface CreateIssuerRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
+  readonly name?: string | undefined;
+  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  readonly url?: string | undefined;
+}
+
 export interface CreateKeyRequest {
   /** What the key is for, such as `nightly report`. */
   readonly name?: string | undefined;
@@ -173,6 +180,21 @@ export interface CreateRuleRequest {
   readonly rule?: RuleInput | undefined;
 }
 
+export interface CreateTrustRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `deploy`. */
+  readonly name?: string | undefined;
+  /** The issuer's name, such as `github`. */
+  readonly issuer?: string | undefined;
+  /** What the claim `aud` must contain, such as `https://api.example`. Trusts of one namespace alone may name it with the issuer's URL. */
+  readonly audience?: string | undefined;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest; it may not stand alone. */
+  readonly subject?: string | undefined;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account?: string | undefined;
+  /** Whether a JWT itself counts as a token at gateways. */
+  readonly bearer?: boolean | undefined;
+}
+
 export interface DeleteAccountRequest {
   /** The account, such as `bob`. */
   readonly name?: string | undefined;
@@ -206,6 +228,16 @@ export interface DeleteGrantRequest {
 
 export type DeleteGrantResponse = Readonly<Record<string, never>>;
 
+export interface DeleteIssuerRequest {
+  /** The issuer, such as `github`. */
+  readonly name?: string | undefined;
+}
+
+export interface DeleteIssuerResponse {
+  /** How many trusts ended with it. */
+  readonly trusts: number;
+}
+
 export interface DeleteLimitRequest {
   /** The limit, such as `ci`. */
   readonly id?: string | undefined;
@@ -226,6 +258,13 @@ export interface DeleteRuleRequest {
 }
 
 export type DeleteRuleResponse = Readonly<Record<string, never>>;
+
+export interface DeleteTrustRequest {
+  /** The trust, such as `deploy`. */
+  readonly name?: string | undefined;
+}
+
+export type DeleteTrustResponse = Readonly<Record<string, never>>;
 
 /** The answers that some callers receive before and after the change, at some resources. */
 export interface Effect {
@@ -318,6 +357,17 @@ export interface Grant {
   readonly expires?: Timestamp;
   /** When it last got tokens; absent before the first. A token lives for an hour. */
   readonly lastUsed?: Timestamp;
+}
+
+export interface Issuer {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
+  readonly name: string;
+  /**
+   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
+   * `/.well-known/openid-configuration`.
+   */
+  readonly url: string;
+  readonly created?: Timestamp;
 }
 
 export interface Key {
@@ -475,6 +525,12 @@ export interface ListGrantsResponse {
   readonly nextPageToken: string;
 }
 
+export type ListIssuersRequest = Readonly<Record<string, never>>;
+
+export interface ListIssuersResponse {
+  readonly issuers: readonly Issuer[];
+}
+
 export interface ListKeysRequest {
   /** Most keys in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
   readonly pageSize?: number | string | undefined;
@@ -551,6 +607,12 @@ export interface ListRulesResponse {
   readonly rules: readonly Rule[];
   /** Gives the next page; empty when there is none. */
   readonly nextPageToken: string;
+}
+
+export type ListTrustsRequest = Readonly<Record<string, never>>;
+
+export interface ListTrustsResponse {
+  readonly trusts: readonly Trust[];
 }
 
 export interface ListUsageRequest {
@@ -699,6 +761,16 @@ export interface RevokeKeyRequest {
 
 export type RevokeKeyResponse = Readonly<Record<string, never>>;
 
+export interface RevokeTrustTokenRequest {
+  /** The claim `jti` of a JWT that was used. */
+  readonly jti?: string | undefined;
+}
+
+export interface RevokeTrustTokenResponse {
+  /** How many tokens were revoked. */
+  readonly tokens: number;
+}
+
 export interface RotateKeyRequest {
   /** The key's first characters, as listed, such as `ptk_4fGh81`. */
   readonly prefix?: string | undefined;
@@ -828,6 +900,22 @@ export interface Tokens {
   readonly refreshExpires?: Timestamp;
   readonly namespace: string;
   readonly account: string;
+}
+
+export interface Trust {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `deploy`. */
+  readonly name: string;
+  /** The issuer's name, such as `github`. */
+  readonly issuer: string;
+  /** One of the audiences in the claim `aud`, such as `https://api.example`. */
+  readonly audience: string;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest, such as `repo:acme/shop:*`. */
+  readonly subject: string;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account: string;
+  /** Whether a JWT itself counts as a token at gateways. Otherwise it is exchanged for one. */
+  readonly bearer: boolean;
+  readonly created?: Timestamp;
 }
 
 export interface UsagePeriod {
@@ -1037,6 +1125,27 @@ export interface Auth {
      */
     delete(request?: DeleteGrantRequest, options?: CallOptions): Promise<DeleteGrantResponse>;
   };
+  /** Manages the issuers (OpenID Connect) whose JWTs the trusts of the namespace accept. */
+  readonly issuers: {
+    /**
+     * Lists the issuers of the namespace by name.
+     *
+     * Only administrators may call it.
+     */
+    list(request?: ListIssuersRequest, options?: CallOptions): Promise<ListIssuersResponse>;
+    /**
+     * Creates an issuer. Nothing is accepted from it before a trust names it.
+     *
+     * Only administrators may call it.
+     */
+    create(request?: CreateIssuerRequest, options?: CallOptions): Promise<Issuer>;
+    /**
+     * Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one.
+     *
+     * Only administrators may call it.
+     */
+    delete(request?: DeleteIssuerRequest, options?: CallOptions): Promise<DeleteIssuerResponse>;
+  };
   /**
    * Manages API keys. Callers see and manage their own keys. An administrator, by `admin` or `admin:keys`, manages all keys of the
    * namespace.
@@ -1205,6 +1314,37 @@ export interface Auth {
      */
     preview(request?: PreviewRequest, options?: CallOptions): Promise<PreviewResponse>;
   };
+  /**
+   * Manages trusts: which JWTs of an issuer stand for which account of the namespace. A program exchanges such a JWT for an access
+   * token (RFC 8693) or, where the trust allows it, calls with the JWT itself.
+   */
+  readonly trusts: {
+    /**
+     * Lists the trusts of the namespace by name.
+     *
+     * Only administrators may call it.
+     */
+    list(request?: ListTrustsRequest, options?: CallOptions): Promise<ListTrustsResponse>;
+    /**
+     * Creates a trust.
+     *
+     * Only administrators may call it.
+     */
+    create(request?: CreateTrustRequest, options?: CallOptions): Promise<Trust>;
+    /**
+     * Deletes a trust. When this answers, no gateway accepts a token that came from it.
+     *
+     * Only administrators may call it.
+     */
+    delete(request?: DeleteTrustRequest, options?: CallOptions): Promise<DeleteTrustResponse>;
+    /**
+     * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
+     * one. They are not accepted again.
+     *
+     * Only administrators may call it.
+     */
+    revokeToken(request?: RevokeTrustTokenRequest, options?: CallOptions): Promise<RevokeTrustTokenResponse>;
+  };
   /** Counts how often each endpoint is called over HTTP, in the caller's namespace. */
   readonly usage: {
     /**
@@ -1266,6 +1406,11 @@ export const authEndpoints: EndpointTable = {
     list: { path: "/auth/Grants/List", shape: "unary", idempotent: true },
     delete: { path: "/auth/Grants/Delete", shape: "unary" },
   },
+  issuers: {
+    list: { path: "/auth/Issuers/List", shape: "unary", idempotent: true },
+    create: { path: "/auth/Issuers/Create", shape: "unary" },
+    delete: { path: "/auth/Issuers/Delete", shape: "unary" },
+  },
   keys: {
     list: { path: "/auth/Keys/List", shape: "unary", idempotent: true },
     create: { path: "/auth/Keys/Create", shape: "unary" },
@@ -1299,6 +1444,12 @@ export const authEndpoints: EndpointTable = {
     delete: { path: "/auth/Rules/Delete", shape: "unary" },
     explain: { path: "/auth/Rules/Explain", shape: "unary", idempotent: true, int64: ["ExplainResponse", authInt64] },
     preview: { path: "/auth/Rules/Preview", shape: "unary", idempotent: true },
+  },
+  trusts: {
+    list: { path: "/auth/Trusts/List", shape: "unary", idempotent: true },
+    create: { path: "/auth/Trusts/Create", shape: "unary" },
+    delete: { path: "/auth/Trusts/Delete", shape: "unary" },
+    revokeToken: { path: "/auth/Trusts/RevokeToken", shape: "unary" },
   },
   usage: {
     list: { path: "/auth/Usage/List", shape: "unary", idempotent: true, int64: ["ListUsageResponse", authInt64] },

@@ -14,6 +14,7 @@ import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } fr
 import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import { FOLD_OAUTH } from "./fold-oauth.js";
+import { TRUST_FOLD } from "./fold-trusts.js";
 import type { State } from "./state.js";
 
 /** Maximum number of logins of an account at once; a new one replaces the oldest. */
@@ -58,6 +59,7 @@ export function fold(state: State, entry: Entry): Folded {
 const FOLD: EventFolds = {
   ...ACCOUNT_FOLD,
   ...FOLD_OAUTH,
+  ...TRUST_FOLD,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -70,6 +72,7 @@ const FOLD: EventFolds = {
     state.namespaces.delete(name);
     state.limits.deleteAll(name);
     state.oauth.removeNamespace(name);
+    state.trusts.removeNamespace(name);
     if (namespace.id !== undefined) dropShares(state.auditShares, trailOf(namespace));
     return {
       changes: [{ change: { $case: "namespaceDeleted", value: { namespace: name } } }],

@@ -2,7 +2,8 @@
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
-import type { FrozenAccount } from "./snapshot-parts.js";
+import type { RevisedLimit } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { FrozenAccount, FrozenNamespace } from "./snapshot-parts.js";
 
 /** An account with its logins and keys. Replaced, never mutated: copies of a namespace share it. */
 export type AccountState = FrozenAccount;
@@ -32,4 +33,12 @@ export function draftOf(namespace: NamespaceState): NamespaceState {
     },
     rules: new DraftMap(namespace.rules),
   };
+}
+
+/** Its current content. */
+export function frozen(
+  { name, created, id, accounts, rules }: NamespaceState,
+  limits: readonly RevisedLimit[],
+): FrozenNamespace {
+  return { name, created, id, accounts: [...accounts.values()], rules: [...rules.values()], limits };
 }

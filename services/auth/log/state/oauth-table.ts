@@ -7,8 +7,8 @@
  */
 import type { DeviceCode, Grant, OAuthClient, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { timestampMs } from "../../../../src/time.js";
-import { asBuffer } from "../../../../src/wire/buffer.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
+import { hex } from "./hex.js";
 
 /** Maximum number of grants of an account at once; a new one ends the oldest. */
 export const MAX_GRANTS = 100;
@@ -227,8 +227,4 @@ function tokensOf({ access, refresh, spent, code }: Grant): { readonly sha256: B
 /** A name has no space. */
 function ownerOf({ namespace, account }: { readonly namespace: string; readonly account: string }): string {
   return `${namespace} ${account}`;
-}
-
-function hex(hash: Uint8Array): string {
-  return asBuffer(hash).toString("hex");
 }

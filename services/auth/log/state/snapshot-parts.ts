@@ -14,6 +14,7 @@ import {
   type Namespace,
   Snapshot,
   type Token,
+  type TrustRecord,
 } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Lenders, RevisedLimit } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
@@ -40,6 +41,7 @@ export interface FrozenState {
   /** Whether a key is for clients at some addresses. */
   readonly hasKeysFrom: boolean;
   readonly oauth: FrozenOAuth;
+  readonly trusts: readonly TrustRecord[];
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -56,7 +58,7 @@ export interface FrozenAccount extends Account {
   readonly keys: readonly number[];
 }
 
-interface FrozenNamespace {
+export interface FrozenNamespace {
   readonly name: string;
   readonly created: Timestamp | undefined;
   readonly id: string | undefined;
@@ -92,12 +94,13 @@ export const LOGINS: RecordType<Login> = {
 /**
  * The format of a snapshot (snapshots.ts): the lowest that keeps all of the state. A version that
  * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has what
- * is disabled, keys that may do less than their accounts, and clients, grants and device codes of
- * OAuth.
+ * is disabled, keys that may do less than their accounts, clients, grants and device codes of OAuth,
+ * and issuers and trusts.
  */
 export function formatOf(state: FrozenState): 1 | 2 | 3 {
   const { oauthClients, grants, deviceCodes } = state.oauth;
   if (state.hasKeysFrom || oauthClients.length + grants.length + deviceCodes.length > 0) return 3;
+  if (state.trusts.length > 0) return 3;
   const accounts = state.namespaces.flatMap(({ accounts }) => accounts);
   if (accounts.some((account) => account.disabled || hasCallsOnly(account, state))) return 3;
   return state.namespaces.some(({ limits }) => limits.length > 0) ? 2 : 1;
@@ -151,6 +154,7 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   for (const client of state.oauth.oauthClients) yield encode({ oauthClients: [client] });
   for (const grant of state.oauth.grants) yield encode({ grants: [grant] });
   for (const code of state.oauth.deviceCodes) yield encode({ deviceCodes: [code] });
+  for (const record of state.trusts) yield encode({ trustRecords: [record] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

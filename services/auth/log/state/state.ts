@@ -12,7 +12,6 @@ import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../.
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
-import { asBuffer } from "../../../../src/wire/buffer.js";
 import type { ShareCounts } from "../audit/audit-records.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { DraftTable } from "../records/draft-table.js";
@@ -20,12 +19,14 @@ import { type Records, RecordTable } from "../records/record-table.js";
 import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { LimitTable } from "./limit-table.js";
-import { type AccountState, draftOf, type NamespaceState } from "./namespace-state.js";
+import { type AccountState, draftOf, frozen, type NamespaceState } from "./namespace-state.js";
 import { OAuthTable } from "./oauth-table.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
+import { hex } from "./hex.js";
 import { placeOf } from "./sorted.js";
 import { EMPTY_CALLER, limitsOf, type TokenState, tokenOf } from "./token-state.js";
+import { TrustTable } from "./trust-table.js";
 
 /** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
 const NEVER = 253_402_300_799_000;
@@ -51,6 +52,7 @@ export class State {
   readonly services: ServiceTable = new ServiceTable();
   readonly limits: LimitTable = new LimitTable();
   readonly oauth: OAuthTable = new OAuthTable();
+  readonly trusts: TrustTable = new TrustTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -71,6 +73,7 @@ export class State {
     this.services = new ServiceTable(base.services);
     this.limits = new LimitTable(base.limits);
     this.oauth = new OAuthTable(base.oauth);
+    this.trusts = new TrustTable(base.trusts);
     this.auditShares = new DraftMap(base.auditShares);
     this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
@@ -112,7 +115,7 @@ export class State {
 
   /** The kinds of the restrictions that are in force (src/access/decide/restrictions.ts). */
   get restrictions(): readonly string[] {
-    const limited = this.#keys.marked + this.oauth.limited;
+    const limited = this.#keys.marked + this.oauth.limited + this.trusts.limited;
     return restrictionsInForce([limited > 0, this.limits.size > 0, this.keysFrom.size > 0]);
   }
 
@@ -129,7 +132,9 @@ export class State {
     const enrolment = this.enrolments.get(hex(sha256));
     if (enrolment !== undefined) return { kind: "enrolment", enrolment };
     const granted = this.oauth.token(sha256);
-    return granted && { kind: "granted", granted };
+    if (granted !== undefined) return { kind: "granted", granted };
+    const trusted = this.trusts.token(sha256);
+    return trusted && { kind: "trusted", trusted };
   }
 
   /**
@@ -151,6 +156,11 @@ export class State {
         const { kind, grant, expires } = token.granted;
         const caller = kind === "access" ? this.#accountCaller(grant, expires, now) : undefined;
         return caller && { ...caller, resources: grant.resources };
+      }
+      case "trusted": {
+        const { trusted } = token;
+        const caller = trusted.revoked ? undefined : this.#accountCaller(trusted, trusted.expires, now);
+        return caller && { ...caller, resources: trusted.resources };
       }
       case "enrolment": {
         const { name } = token.enrolment;
@@ -188,19 +198,11 @@ export class State {
 
   /** The current content, for a snapshot that is written while the state changes. */
   freeze(): FrozenState {
-    const namespaces = [...this.namespaces.values()].map(({ name, created, id, accounts, rules }) => ({
-      name,
-      created,
-      id,
-      accounts: [...accounts.values()],
-      rules: [...rules.values()],
-      limits: this.limits.of(name),
-    }));
     const keys = this.#keys.freeze();
     const logins = this.#logins.freeze();
     return {
       revision: this.revision,
-      namespaces,
+      namespaces: [...this.namespaces.values()].map((one) => frozen(one, this.limits.of(one.name))),
       enrolments: [...this.enrolments.values()],
       contextSecret: this.contextSecret,
       installationId: this.installationId,
@@ -210,6 +212,7 @@ export class State {
       lenders: this.limits.lenders,
       hasKeysFrom: this.keysFrom.size > 0,
       oauth: this.oauth.freeze(),
+      trusts: this.trusts.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -245,6 +248,7 @@ export class State {
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
     this.oauth.merge(snapshot);
+    this.trusts.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -273,6 +277,7 @@ export class State {
     for (const login of logins) this.#logins.remove(login);
     for (const key of keys) this.#removeKey(key, this.#keys.get(key), true);
     this.oauth.removeGrantsOf(namespace, name);
+    this.trusts.removeTrustsOf(namespace, name);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -306,10 +311,11 @@ export class State {
     return login.access.map(({ sha256 }) => sha256);
   }
 
-  /** Ends the logins and the grants of an account. */
+  /** Ends the logins and grants of an account, and the tokens of its trusts. */
   removeLogins(namespace: string, account: AccountState): void {
     for (const login of account.logins) this.#logins.remove(login);
     this.oauth.removeGrantsOf(namespace, account.name);
+    this.trusts.endTokensOf(namespace, account.name);
     this.setAccount(namespace, { ...account, logins: NONE });
   }
 
@@ -359,6 +365,7 @@ export class State {
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
     this.oauth.forget(now);
+    this.trusts.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }
@@ -387,9 +394,4 @@ export class State {
     if (refresh !== undefined || kept.access.length > 0) this.#logins.replace(record, kept);
     else this.removeLogin(login);
   }
-}
-
-/** How hashes are written as keys of maps. */
-export function hex(hash: Uint8Array): string {
-  return asBuffer(hash).toString("hex");
 }

@@ -1,6 +1,6 @@
 /** What a token belongs to in the authority's state. */
 import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
-import type { Enrolment, Key, Login, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Enrolment, Key, Login, Token, TrustToken } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { GrantToken } from "./oauth-table.js";
 
 /** What the callers of all tokens have where nothing else is said. */
@@ -19,7 +19,8 @@ export type TokenState =
   | { readonly kind: "access" | "refresh" | "spent"; readonly login: Login; readonly token: Token }
   | { readonly kind: "key"; readonly key: Key }
   | { readonly kind: "enrolment"; readonly enrolment: Enrolment }
-  | { readonly kind: "granted"; readonly granted: GrantToken };
+  | { readonly kind: "granted"; readonly granted: GrantToken }
+  | { readonly kind: "trusted"; readonly trusted: TrustToken };
 
 /**
  * The kind of the token with the hash in a login; undefined if it is none of the login's tokens.

@@ -137,6 +137,17 @@ export interface ExchangeResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface ExchangeJwtRequest {
+  jwt: string;
+  /** Resource patterns that the token is limited to; none means no limit. */
+  scopes: string[];
+  /** Empty or `/` for the whole gateway, or `/mcp`. */
+  resource: string;
+  address: string;
+  requestId: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface RevokeTokenRequest {
   clientId: string;
   /** Empty for a public client. */
@@ -1165,6 +1176,70 @@ export const ExchangeResponse = {
   },
 };
 
+function createBaseExchangeJwtRequest(): ExchangeJwtRequest {
+  return { jwt: "", scopes: [], resource: "", address: "", requestId: "", _unknownFields: undefined };
+}
+
+export const ExchangeJwtRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExchangeJwtRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExchangeJwtRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.jwt = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.resource = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.address = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.requestId = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseRevokeTokenRequest(): RevokeTokenRequest {
   return { clientId: "", clientSecret: "", token: "", address: "", requestId: "", _unknownFields: undefined };
 }
@@ -1712,6 +1787,14 @@ export const OAuthService = {
     requestDeserialize: (value: Buffer): ExchangeRequest => ExchangeRequest.decode(value),
     responseSerialize: (value: ExchangeResponse): Buffer => ExchangeResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ExchangeResponse => ExchangeResponse.decode(value),
+  },
+  /** Exchanges a JWT that a trust accepts for an access token (RFC 8693). */
+  exchangeJwt: {
+    path: "/portico.auth.v1.OAuth/ExchangeJwt" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): ExchangeJwtRequest => ExchangeJwtRequest.decode(value),
+    responseSerialize: (value: ExchangeResponse): Buffer => ExchangeResponse.encode(value).finish(),
   },
   /** Revokes a token (RFC 7009). Of a refresh token, the whole grant ends. */
   revokeToken: {

@@ -294,6 +294,17 @@ export interface Caller {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface AcceptJwtRequest {
+  /** At most 8 KiB. */
+  jwt: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface AcceptJwtResponse {
+  accepted: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseWatchRequest(): WatchRequest {
   return { message: undefined, _unknownFields: undefined };
 }
@@ -2046,6 +2057,48 @@ export const Caller = {
     return message;
   },
 };
+
+function createBaseAcceptJwtRequest(): AcceptJwtRequest {
+  return { jwt: "", _unknownFields: undefined };
+}
+
+export const AcceptJwtRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AcceptJwtRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAcceptJwtRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.jwt = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+export const AcceptJwtResponse = {
+  encode(message: AcceptJwtResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accepted !== false) {
+      writer.uint32(8).bool(message.accepted);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
 export const PolicyService = {
   /**
    * One stream for each guard. The guard sends `start` first. The authority answers with a snapshot, whatever the guard
@@ -2085,6 +2138,17 @@ export const PolicyService = {
     responseSerialize: (value: BatchResolveResponse): Buffer =>
       BatchResolveResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): BatchResolveResponse => BatchResolveResponse.decode(value),
+  },
+  /**
+   * Verifies a JWT that a caller sent as a bearer token. If a trust with `bearer` accepts it, BatchResolve then resolves it as
+   * any token, by its SHA-256.
+   */
+  acceptJwt: {
+    path: "/portico.auth.v1.Policy/AcceptJwt" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): AcceptJwtRequest => AcceptJwtRequest.decode(value),
+    responseSerialize: (value: AcceptJwtResponse): Buffer => AcceptJwtResponse.encode(value).finish(),
   },
 } as const;
 

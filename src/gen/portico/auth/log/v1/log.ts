@@ -60,6 +60,11 @@ export interface Event {
     | { $case: "lendersSet"; value: LendersSet }
     | { $case: "accountEnabled"; value: AccountEnabled }
     | { $case: "restrictedKeyCreated"; value: RestrictedKeyCreated }
+    | { $case: "issuerCreated"; value: IssuerCreated }
+    | { $case: "issuerDeleted"; value: IssuerDeleted }
+    | { $case: "trustCreated"; value: TrustCreated }
+    | { $case: "trustDeleted"; value: TrustDeleted }
+    | { $case: "trustTokenSet"; value: TrustTokenSet }
     | { $case: "oauthClientCreated"; value: OAuthClientCreated }
     | { $case: "oauthClientDeleted"; value: OAuthClientDeleted }
     | { $case: "grantCreated"; value: GrantCreated }
@@ -176,6 +181,36 @@ export interface LimitDeleted {
 /** The authorities that lend what limits allow, from now on. Empty where there is only one authority. */
 export interface LendersSet {
   ids: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface IssuerCreated {
+  issuer: VouchingIssuer | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** With its trusts and their tokens. */
+export interface IssuerDeleted {
+  namespace: string;
+  name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface TrustCreated {
+  trust: AccountTrust | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** With its tokens. */
+export interface TrustDeleted {
+  namespace: string;
+  name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A token of a trust is from now on as it is here: accepted, or revoked. */
+export interface TrustTokenSet {
+  token: TrustToken | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -417,10 +452,74 @@ export interface Snapshot {
   auditShares: AuditShare[];
   /** Services that join without an enrolment. */
   services: ConfiguredService[];
-  lenders: Lenders | undefined;
+  lenders:
+    | Lenders
+    | undefined;
+  /** Each after what it belongs to: issuers, trusts, tokens. */
+  trustRecords: TrustRecord[];
   oauthClients: OAuthClient[];
   grants: Grant[];
   deviceCodes: DeviceCode[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface TrustRecord {
+  record: { $case: "issuer"; value: VouchingIssuer } | { $case: "trust"; value: AccountTrust } | {
+    $case: "token";
+    value: TrustToken;
+  } | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An issuer of JWTs (OpenID Connect). */
+export interface VouchingIssuer {
+  namespace: string;
+  name: string;
+  /** The claim `iss`. */
+  url: string;
+  created: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Which JWTs of an issuer stand for an account. */
+export interface AccountTrust {
+  namespace: string;
+  name: string;
+  /** Its name. */
+  issuer: string;
+  audience: string;
+  /** With a `*` at the end: what the subject begins with. */
+  subject: string;
+  account: string;
+  bearer: boolean;
+  created: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A token that counts by a trust: a JWT, or an access token that a JWT was exchanged for. */
+export interface TrustToken {
+  sha256: Buffer;
+  namespace: string;
+  /** The trust's name. */
+  trust: string;
+  account: string;
+  expires:
+    | Timestamp
+    | undefined;
+  /** The claims of the JWT. */
+  jti: string;
+  subject: string;
+  /** Resource patterns that it is limited to; none means no limit. */
+  resources: string[];
+  /** Of the JWT's header and payload as they are signed: the same signature can be written in several ways. */
+  signedSha256: Buffer;
+  jwtExpires:
+    | Timestamp
+    | undefined;
+  /** Whether it is the JWT itself. */
+  bearer: boolean;
+  /** A revoked token is remembered until its JWT expires, so that the JWT is not accepted again. */
+  revoked: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -761,6 +860,21 @@ export const Event = {
       case "restrictedKeyCreated":
         RestrictedKeyCreated.encode(message.event.value, writer.uint32(250).fork()).join();
         break;
+      case "issuerCreated":
+        IssuerCreated.encode(message.event.value, writer.uint32(282).fork()).join();
+        break;
+      case "issuerDeleted":
+        IssuerDeleted.encode(message.event.value, writer.uint32(290).fork()).join();
+        break;
+      case "trustCreated":
+        TrustCreated.encode(message.event.value, writer.uint32(298).fork()).join();
+        break;
+      case "trustDeleted":
+        TrustDeleted.encode(message.event.value, writer.uint32(306).fork()).join();
+        break;
+      case "trustTokenSet":
+        TrustTokenSet.encode(message.event.value, writer.uint32(314).fork()).join();
+        break;
       case "oauthClientCreated":
         OAuthClientCreated.encode(message.event.value, writer.uint32(362).fork()).join();
         break;
@@ -1050,6 +1164,46 @@ export const Event = {
             $case: "restrictedKeyCreated",
             value: RestrictedKeyCreated.decode(reader, reader.uint32()),
           };
+          continue;
+        }
+        case 35: {
+          if (tag !== 282) {
+            break;
+          }
+
+          message.event = { $case: "issuerCreated", value: IssuerCreated.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 36: {
+          if (tag !== 290) {
+            break;
+          }
+
+          message.event = { $case: "issuerDeleted", value: IssuerDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 37: {
+          if (tag !== 298) {
+            break;
+          }
+
+          message.event = { $case: "trustCreated", value: TrustCreated.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 38: {
+          if (tag !== 306) {
+            break;
+          }
+
+          message.event = { $case: "trustDeleted", value: TrustDeleted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 39: {
+          if (tag !== 314) {
+            break;
+          }
+
+          message.event = { $case: "trustTokenSet", value: TrustTokenSet.decode(reader, reader.uint32()) };
           continue;
         }
         case 45: {
@@ -1838,6 +1992,223 @@ export const LendersSet = {
           }
 
           message.ids.push(reader.string());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseIssuerCreated(): IssuerCreated {
+  return { issuer: undefined, _unknownFields: undefined };
+}
+
+export const IssuerCreated = {
+  encode(message: IssuerCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.issuer !== undefined) {
+      VouchingIssuer.encode(message.issuer, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IssuerCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIssuerCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.issuer = VouchingIssuer.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseIssuerDeleted(): IssuerDeleted {
+  return { namespace: "", name: "", _unknownFields: undefined };
+}
+
+export const IssuerDeleted = {
+  encode(message: IssuerDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IssuerDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIssuerDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseTrustCreated(): TrustCreated {
+  return { trust: undefined, _unknownFields: undefined };
+}
+
+export const TrustCreated = {
+  encode(message: TrustCreated, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.trust !== undefined) {
+      AccountTrust.encode(message.trust, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TrustCreated {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrustCreated();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.trust = AccountTrust.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseTrustDeleted(): TrustDeleted {
+  return { namespace: "", name: "", _unknownFields: undefined };
+}
+
+export const TrustDeleted = {
+  encode(message: TrustDeleted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TrustDeleted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrustDeleted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseTrustTokenSet(): TrustTokenSet {
+  return { token: undefined, _unknownFields: undefined };
+}
+
+export const TrustTokenSet = {
+  encode(message: TrustTokenSet, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.token !== undefined) {
+      TrustToken.encode(message.token, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TrustTokenSet {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrustTokenSet();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.token = TrustToken.decode(reader, reader.uint32());
           continue;
         }
       }
@@ -3382,6 +3753,7 @@ function createBaseSnapshot(): Snapshot {
     auditShares: [],
     services: [],
     lenders: undefined,
+    trustRecords: [],
     oauthClients: [],
     grants: [],
     deviceCodes: [],
@@ -3435,6 +3807,9 @@ export const Snapshot = {
     }
     if (message.lenders !== undefined) {
       Lenders.encode(message.lenders, writer.uint32(210).fork()).join();
+    }
+    for (const v of message.trustRecords) {
+      TrustRecord.encode(v!, writer.uint32(226).fork()).join();
     }
     for (const v of message.oauthClients) {
       OAuthClient.encode(v!, writer.uint32(234).fork()).join();
@@ -3560,6 +3935,14 @@ export const Snapshot = {
           message.lenders = Lenders.decode(reader, reader.uint32());
           continue;
         }
+        case 28: {
+          if (tag !== 226) {
+            break;
+          }
+
+          message.trustRecords.push(TrustRecord.decode(reader, reader.uint32()));
+          continue;
+        }
         case 29: {
           if (tag !== 234) {
             break;
@@ -3612,9 +3995,513 @@ export const Snapshot = {
     message.lenders = (object.lenders !== undefined && object.lenders !== null)
       ? Lenders.fromPartial(object.lenders)
       : undefined;
+    message.trustRecords = object.trustRecords?.map((e) => TrustRecord.fromPartial(e)) || [];
     message.oauthClients = object.oauthClients?.map((e) => OAuthClient.fromPartial(e)) || [];
     message.grants = object.grants?.map((e) => Grant.fromPartial(e)) || [];
     message.deviceCodes = object.deviceCodes?.map((e) => DeviceCode.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBaseTrustRecord(): TrustRecord {
+  return { record: undefined, _unknownFields: undefined };
+}
+
+export const TrustRecord = {
+  encode(message: TrustRecord, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    switch (message.record?.$case) {
+      case "issuer":
+        VouchingIssuer.encode(message.record.value, writer.uint32(10).fork()).join();
+        break;
+      case "trust":
+        AccountTrust.encode(message.record.value, writer.uint32(18).fork()).join();
+        break;
+      case "token":
+        TrustToken.encode(message.record.value, writer.uint32(26).fork()).join();
+        break;
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TrustRecord {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrustRecord();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.record = { $case: "issuer", value: VouchingIssuer.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.record = { $case: "trust", value: AccountTrust.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.record = { $case: "token", value: TrustToken.decode(reader, reader.uint32()) };
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<TrustRecord>, I>>(object: I): TrustRecord {
+    const message = createBaseTrustRecord();
+    switch (object.record?.$case) {
+      case "issuer": {
+        if (object.record?.value !== undefined && object.record?.value !== null) {
+          message.record = { $case: "issuer", value: VouchingIssuer.fromPartial(object.record.value) };
+        }
+        break;
+      }
+      case "trust": {
+        if (object.record?.value !== undefined && object.record?.value !== null) {
+          message.record = { $case: "trust", value: AccountTrust.fromPartial(object.record.value) };
+        }
+        break;
+      }
+      case "token": {
+        if (object.record?.value !== undefined && object.record?.value !== null) {
+          message.record = { $case: "token", value: TrustToken.fromPartial(object.record.value) };
+        }
+        break;
+      }
+    }
+    return message;
+  },
+};
+
+function createBaseVouchingIssuer(): VouchingIssuer {
+  return { namespace: "", name: "", url: "", created: undefined, _unknownFields: undefined };
+}
+
+export const VouchingIssuer = {
+  encode(message: VouchingIssuer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.url !== "") {
+      writer.uint32(26).string(message.url);
+    }
+    if (message.created !== undefined) {
+      Timestamp.encode(message.created, writer.uint32(34).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): VouchingIssuer {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseVouchingIssuer();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.url = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<VouchingIssuer>, I>>(object: I): VouchingIssuer {
+    const message = createBaseVouchingIssuer();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.url = object.url ?? "";
+    message.created = (object.created !== undefined && object.created !== null)
+      ? Timestamp.fromPartial(object.created)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseAccountTrust(): AccountTrust {
+  return {
+    namespace: "",
+    name: "",
+    issuer: "",
+    audience: "",
+    subject: "",
+    account: "",
+    bearer: false,
+    created: undefined,
+    _unknownFields: undefined,
+  };
+}
+
+export const AccountTrust = {
+  encode(message: AccountTrust, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(26).string(message.issuer);
+    }
+    if (message.audience !== "") {
+      writer.uint32(34).string(message.audience);
+    }
+    if (message.subject !== "") {
+      writer.uint32(42).string(message.subject);
+    }
+    if (message.account !== "") {
+      writer.uint32(50).string(message.account);
+    }
+    if (message.bearer !== false) {
+      writer.uint32(56).bool(message.bearer);
+    }
+    if (message.created !== undefined) {
+      Timestamp.encode(message.created, writer.uint32(66).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AccountTrust {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAccountTrust();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.audience = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.bearer = reader.bool();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<AccountTrust>, I>>(object: I): AccountTrust {
+    const message = createBaseAccountTrust();
+    message.namespace = object.namespace ?? "";
+    message.name = object.name ?? "";
+    message.issuer = object.issuer ?? "";
+    message.audience = object.audience ?? "";
+    message.subject = object.subject ?? "";
+    message.account = object.account ?? "";
+    message.bearer = object.bearer ?? false;
+    message.created = (object.created !== undefined && object.created !== null)
+      ? Timestamp.fromPartial(object.created)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseTrustToken(): TrustToken {
+  return {
+    sha256: Buffer.alloc(0),
+    namespace: "",
+    trust: "",
+    account: "",
+    expires: undefined,
+    jti: "",
+    subject: "",
+    resources: [],
+    signedSha256: Buffer.alloc(0),
+    jwtExpires: undefined,
+    bearer: false,
+    revoked: false,
+    _unknownFields: undefined,
+  };
+}
+
+export const TrustToken = {
+  encode(message: TrustToken, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(18).string(message.namespace);
+    }
+    if (message.trust !== "") {
+      writer.uint32(26).string(message.trust);
+    }
+    if (message.account !== "") {
+      writer.uint32(34).string(message.account);
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(42).fork()).join();
+    }
+    if (message.jti !== "") {
+      writer.uint32(50).string(message.jti);
+    }
+    if (message.subject !== "") {
+      writer.uint32(58).string(message.subject);
+    }
+    for (const v of message.resources) {
+      writer.uint32(66).string(v!);
+    }
+    if (message.signedSha256.length !== 0) {
+      writer.uint32(74).bytes(message.signedSha256);
+    }
+    if (message.jwtExpires !== undefined) {
+      Timestamp.encode(message.jwtExpires, writer.uint32(82).fork()).join();
+    }
+    if (message.bearer !== false) {
+      writer.uint32(96).bool(message.bearer);
+    }
+    if (message.revoked !== false) {
+      writer.uint32(88).bool(message.revoked);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TrustToken {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrustToken();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.trust = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.jti = reader.string();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.resources.push(reader.string());
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.signedSha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.jwtExpires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 12: {
+          if (tag !== 96) {
+            break;
+          }
+
+          message.bearer = reader.bool();
+          continue;
+        }
+        case 11: {
+          if (tag !== 88) {
+            break;
+          }
+
+          message.revoked = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<TrustToken>, I>>(object: I): TrustToken {
+    const message = createBaseTrustToken();
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.namespace = object.namespace ?? "";
+    message.trust = object.trust ?? "";
+    message.account = object.account ?? "";
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
+    message.jti = object.jti ?? "";
+    message.subject = object.subject ?? "";
+    message.resources = object.resources?.map((e) => e) || [];
+    message.signedSha256 = object.signedSha256 ?? Buffer.alloc(0);
+    message.jwtExpires = (object.jwtExpires !== undefined && object.jwtExpires !== null)
+      ? Timestamp.fromPartial(object.jwtExpires)
+      : undefined;
+    message.bearer = object.bearer ?? false;
+    message.revoked = object.revoked ?? false;
     return message;
   },
 };

@@ -1,0 +1,51 @@
+/**
+ * How the events of issuers and trusts change the state. A version that does not know them accepts
+ * no JWT and none of their tokens.
+ */
+import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { EventFolds } from "./event-folds.js";
+
+type Events = "issuerCreated" | "issuerDeleted" | "trustCreated" | "trustDeleted" | "trustTokenSet";
+
+export const TRUST_FOLD: Pick<EventFolds, Events> = {
+  issuerCreated: ({ trusts, namespaces }, { issuer }, created) => {
+    if (issuer === undefined || !namespaces.has(issuer.namespace)) return {};
+    if (trusts.issuer(issuer.namespace, issuer.name) !== undefined) return {};
+    trusts.putIssuer({ ...issuer, created });
+    return { record: ["issuer created", `${issuer.name}: ${issuer.url}`] };
+  },
+  issuerDeleted: ({ trusts }, { namespace, name }) => {
+    if (trusts.issuer(namespace, name) === undefined) return {};
+    return { changes: revoked(trusts.removeIssuer(namespace, name)), record: ["issuer deleted", name] };
+  },
+  trustCreated: (state, { trust }, created) => {
+    const { trusts } = state;
+    if (trust === undefined || state.account(trust.namespace, trust.account) === undefined) return {};
+    if (trusts.issuer(trust.namespace, trust.issuer) === undefined) return {};
+    if (trusts.trust(trust.namespace, trust.name) !== undefined) return {};
+    trusts.putTrust({ ...trust, created });
+    return { record: ["trust created", `${trust.name}: ${trust.subject} is ${trust.account}`] };
+  },
+  trustDeleted: ({ trusts }, { namespace, name }) => {
+    if (trusts.trust(namespace, name) === undefined) return {};
+    return { changes: revoked(trusts.removeTrust(namespace, name)), record: ["trust deleted", name] };
+  },
+  trustTokenSet: ({ trusts }, { token }) => {
+    if (token === undefined) return {};
+    const { namespace, trust: name, subject, bearer } = token;
+    const before = trusts.token(token.sha256);
+    if (before?.revoked) return {};
+    if (token.revoked) {
+      if (before === undefined) return {};
+      trusts.putToken(token);
+      return { changes: revoked([token.sha256]), record: ["token of a trust revoked", `${name}: ${token.jti}`] };
+    }
+    if (trusts.trust(namespace, name)?.account !== token.account) return {};
+    const changes = revoked(trusts.putToken(token));
+    return { changes, record: [bearer ? "JWT accepted" : "JWT exchanged for a token", `${name}: ${subject}`] };
+  },
+};
+
+function revoked(sha256: Buffer[]): Change[] {
+  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
+}
