@@ -57,7 +57,11 @@ export async function openIssuer(t: Test): Promise<TestIssuer> {
     if (path === "/.well-known/openid-configuration") return { issuer: url, jwks_uri: `${url}/keys` };
     if (path !== "/keys") return undefined;
     issuer.fetches++;
-    const jwks = issuer.published.map(async ({ kid, alg, publicKey }) => ({ ...(await exportJWK(publicKey)), kid, alg }));
+    const jwks = issuer.published.map(async ({ kid, alg, publicKey }) => ({
+      ...(await exportJWK(publicKey)),
+      kid,
+      alg,
+    }));
     return { keys: await Promise.all(jwks) };
   };
   return issuer;

@@ -2,7 +2,11 @@
  * Token exchange (RFC 8693): a program sends the JWT that its platform has issued to it, and gets an
  * access token. The JWT says who it is, so it needs no client.
  */
-import { type ExchangeJwtRequest, type ExchangeResponse, OAuthService } from "../../../src/gen/portico/auth/v1/oauth.js";
+import {
+  type ExchangeJwtRequest,
+  type ExchangeResponse,
+  OAuthService,
+} from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { GatewayRequest } from "../../http/message.js";
 import type { OAuthAuthority } from "./authority.js";
 import type { Parameters } from "./form.js";
@@ -15,7 +19,8 @@ const JWT_TYPES = ["urn:ietf:params:oauth:token-type:jwt", "urn:ietf:params:oaut
 /** A reason of RFC 6749 §5.2 to refuse an exchange before the authority is asked; or undefined. */
 export function exchangeProblem(form: Parameters): string | undefined {
   if (form.get("subject_token") === "") return "subject_token is missing";
-  if (!JWT_TYPES.includes(form.get("subject_token_type"))) return `subject_token_type must be ${JWT_TYPES.join(" or ")}`;
+  if (!JWT_TYPES.includes(form.get("subject_token_type")))
+    return `subject_token_type must be ${JWT_TYPES.join(" or ")}`;
   if (form.has("actor_token")) return "actor_token is not supported";
   if (!["", ACCESS_TOKEN_TYPE].includes(form.get("requested_token_type"))) {
     return `requested_token_type must be ${ACCESS_TOKEN_TYPE}`;

@@ -22,8 +22,8 @@ import type { Caller, Change } from "../../../src/gen/portico/auth/v1/policy.js"
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
-import type { NamespaceState } from "../log/state/namespace-state.js";
 import { hex } from "../log/state/hex.js";
+import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import { checkLiteral } from "./checks.js";
 

@@ -31,7 +31,8 @@ interface Known {
 
 /** Why an issuer cannot have the URL, in words; undefined if it can. */
 export function issuerUrlProblem(text: string): string | undefined {
-  if (text.length > 500 || !URL.canParse(text)) return "must be a URL, such as https://token.actions.githubusercontent.com";
+  if (text.length > 500 || !URL.canParse(text))
+    return "must be a URL, such as https://token.actions.githubusercontent.com";
   const { protocol, username, password, search, hash, href } = new URL(text);
   if (username !== "" || password !== "" || search !== "" || hash !== "") {
     return "must have no user, query and fragment";
@@ -126,6 +127,7 @@ async function readJson(text: string, signal: AbortSignal): Promise<Record<strin
   }
   if (response.status !== 200) throw new IssuerError(`${text} has the status ${response.status}`);
   const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new IssuerError(`${text} is no object`);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new IssuerError(`${text} is no object`);
   return value as Record<string, unknown>;
 }

@@ -2,12 +2,13 @@
  * JWTs of trusts: exchanged for access tokens (RFC 8693), or accepted as tokens themselves. Both are
  * recorded in the log, so that every guard resolves and forgets them as any token.
  */
+
+import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isJwt, MAX_JWT } from "../../../src/call/jwt.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { AccountTrust, TrustToken } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { ExchangeJwtRequest, ExchangeResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
-import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { Author } from "../log/changelog/decide.js";
@@ -61,7 +62,8 @@ export class Jwts {
   }
 
   async exchange({ jwt, scopes, resource, address, requestId }: ExchangeJwtRequest): Promise<ExchangeResponse> {
-    if (!areScopes(scopes)) return refused("invalid_scope", "scope must be resource patterns, such as service:orders:*");
+    if (!areScopes(scopes))
+      return refused("invalid_scope", "scope must be resource patterns, such as service:orders:*");
     try {
       const claims = await this.#verify(jwt);
       const resources = resourcesOf(scopes, resource);
@@ -77,14 +79,16 @@ export class Jwts {
         expiresIn: Math.max(0, Math.floor((timestampMs(expires) - this.#changes.now) / 1000)),
       };
     } catch (error) {
-      if (error instanceof JwtError || error instanceof IssuerError) return refused("invalid_grant", `the JWT is refused: ${error.message}`);
+      if (error instanceof JwtError || error instanceof IssuerError)
+        return refused("invalid_grant", `the JWT is refused: ${error.message}`);
       throw error;
     }
   }
 
   async #verify(jwt: string): Promise<JwtClaims> {
     if (!isJwt(jwt)) throw new JwtError(`it is no JWT of three parts and at most ${MAX_JWT} characters`);
-    if (this.#verifying >= MAX_VERIFYING) throw new StatusError(Code.UNAVAILABLE, "too many JWTs are being verified; try again");
+    if (this.#verifying >= MAX_VERIFYING)
+      throw new StatusError(Code.UNAVAILABLE, "too many JWTs are being verified; try again");
     this.#verifying++;
     try {
       await this.#changes.sync();

@@ -8,9 +8,9 @@ import { type JwtClaims, JwtError } from "./verify.js";
  * @param bearer whether only trusts count whose JWTs are tokens themselves
  * @throws {JwtError} if there is none
  */
-export function trustOf({ trusts, account }: MatchState, claims: JwtClaims, bearer: boolean): AccountTrust {
+export function trustOf(state: MatchState, claims: JwtClaims, bearer: boolean): AccountTrust {
   const { issuer, audiences, subject } = claims;
-  const matching = trusts
+  const matching = state.trusts
     .trustsAt(issuer)
     .filter((trust) => audiences.includes(trust.audience) && covers(trust.subject, subject))
     .filter((trust) => !bearer || trust.bearer)
@@ -21,7 +21,7 @@ export function trustOf({ trusts, account }: MatchState, claims: JwtClaims, bear
   if (matching.some(({ namespace }) => namespace !== trust.namespace)) {
     throw new JwtError("trusts of several namespaces accept it");
   }
-  const present = account(trust.namespace, trust.account);
+  const present = state.account(trust.namespace, trust.account);
   if (present === undefined || present.disabled) throw new JwtError("the account of its trust is disabled");
   return trust;
 }
@@ -37,9 +37,7 @@ function covers(pattern: string, subject: string): boolean {
 /** A subject without `*` comes first, then the longest, then the first name. */
 function byExactness(a: AccountTrust, b: AccountTrust): number {
   const open = (subject: string): number => Number(subject.endsWith("*"));
-  return (
-    open(a.subject) - open(b.subject) || b.subject.length - a.subject.length || (a.name < b.name ? -1 : 1)
-  );
+  return open(a.subject) - open(b.subject) || b.subject.length - a.subject.length || (a.name < b.name ? -1 : 1);
 }
 
 /** Why a trust cannot have the subject, in words; undefined if it can. */

@@ -77,7 +77,9 @@ function checkFits(state: State, { namespace, name, issuer, audience, subject, a
   for (const other of trusts.trustsAt(vouching.url)) {
     if (other.audience !== audience) continue;
     if (other.namespace !== namespace) {
-      throw alreadyExists(`another namespace has trusts in this issuer with the audience ${audience}; choose one of your own`);
+      throw alreadyExists(
+        `another namespace has trusts in this issuer with the audience ${audience}; choose one of your own`,
+      );
     }
     if (other.subject === subject) throw alreadyExists(`the trust ${other.name} has the same audience and subject`);
   }

@@ -69,7 +69,8 @@ function claimsOf(issuer: string, { sub, aud, exp, jti = "" }: JWTPayload): JwtC
   const isText = (claim: unknown): claim is string => typeof claim === "string" && claim.length <= MAX_CLAIM;
   if (!isText(sub) || sub === "") throw new JwtError("its claim sub is no text, or too long");
   if (!isText(jti)) throw new JwtError("its claim jti is no text, or too long");
-  if (audiences.length > MAX_AUDIENCES || !audiences.every(isText)) throw new JwtError("its claim aud is no list of texts");
+  if (audiences.length > MAX_AUDIENCES || !audiences.every(isText))
+    throw new JwtError("its claim aud is no list of texts");
   const expires = Number(exp) * 1000;
   if (!(expires < 253_402_300_799_000)) throw new JwtError("its claim exp is too late");
   return { issuer, subject: sub, audiences, jti, expires };

@@ -53,7 +53,11 @@ t.test("a JWT of a wrong kind is refused", async (t) => {
       .sign(Buffer.from(JSON.stringify(own!.kid).padEnd(32))),
     "a key of nobody under a known name": issuer.sign(CLAIMS, {}, other),
     "a key in its header": issuer.sign(CLAIMS, { jwk: { kty: "EC" } }, other),
-    "the address of a key in its header": issuer.sign(CLAIMS, { jku: "http://127.0.0.1:1/", x5u: "http://127.0.0.1:1/" }, other),
+    "the address of a key in its header": issuer.sign(
+      CLAIMS,
+      { jku: "http://127.0.0.1:1/", x5u: "http://127.0.0.1:1/" },
+      other,
+    ),
     "an unknown key": issuer.sign(CLAIMS, { kid: "other" }),
     "a critical extension": `${encoded({ alg: "ES256", kid: "first", crit: ["b64"], b64: true })}.${payload}.${signature}`,
     "another payload": `${header}.${encoded({ ...body, sub: "repo:evil" })}.${signature}`,
@@ -71,7 +75,7 @@ t.test("a JWT of a wrong kind is refused", async (t) => {
     "two parts": `${header}.${payload}`,
     "an encrypted JWT's five parts": `${valid}.${payload}.${signature}`,
     "no JSON": `${Buffer.from("{").toString("base64url")}.${payload}.${signature}`,
-    "nothing": "",
+    nothing: "",
   };
   for (const [what, jwt] of Object.entries(wrong)) t.type(await errorOf(verify(issuer, await jwt)), JwtError, what);
   await t.resolves(verify(issuer, valid));
@@ -93,7 +97,11 @@ t.test("rolled keys count, and unknown ones cost few fetches", async (t) => {
   t.equal(issuer.fetches, 1, "keys are kept");
   const next = await createKey("next");
   issuer.published = [next];
-  t.type(await errorOf(verify(issuer, await issuer.sign(CLAIMS), keys)), JwtError, "twelve seconds lie between two fetches");
+  t.type(
+    await errorOf(verify(issuer, await issuer.sign(CLAIMS), keys)),
+    JwtError,
+    "twelve seconds lie between two fetches",
+  );
   for (now = 1_000; now <= 60_000; now += 1_000) {
     t.type(await errorOf(verify(issuer, await issuer.sign(CLAIMS, { kid: `made up ${now}` }), keys)), JwtError);
   }
@@ -125,7 +133,10 @@ t.test("an issuer that does not respond in order", async (t) => {
     "no address of keys": [200, json({ issuer: issuer.url })],
     "an address of keys without TLS": [200, json({ issuer: issuer.url, jwks_uri: "http://keys.example/" })],
     "an address that is a file": [200, json({ issuer: issuer.url, jwks_uri: "file:///etc/passwd" })],
-    "a document that is too large": [200, json({ issuer: issuer.url, jwks_uri: `${issuer.url}/keys`, x: "x".repeat(65_536) })],
+    "a document that is too large": [
+      200,
+      json({ issuer: issuer.url, jwks_uri: `${issuer.url}/keys`, x: "x".repeat(65_536) }),
+    ],
     "a redirect": [302, "", { location: `${issuer.url}/keys` }],
   };
   for (const [what, [status, body, headers]] of Object.entries(bad)) {
@@ -148,17 +159,30 @@ t.test("known keys count for ten minutes while their issuer cannot be reached", 
 });
 
 t.test("the URL of an issuer", async (t) => {
-  for (const url of ["https://token.actions.githubusercontent.com", "https://a.example/realms/b", "http://127.0.0.1:8080"]) {
+  for (const url of [
+    "https://token.actions.githubusercontent.com",
+    "https://a.example/realms/b",
+    "http://127.0.0.1:8080",
+  ]) {
     t.equal(issuerUrlProblem(url), undefined, url);
   }
-  for (const url of ["", "a.example", "http://a.example", "https://a.example/?a", "https://a:b@a.example", "ftp://a.example"]) {
+  for (const url of [
+    "",
+    "a.example",
+    "http://a.example",
+    "https://a.example/?a",
+    "https://a:b@a.example",
+    "ftp://a.example",
+  ]) {
     t.type(issuerUrlProblem(url), "string", url);
   }
 });
 
 t.test("which subjects a trust may have", async (t) => {
-  for (const subject of ["a", "repo:acme/*", "system:serviceaccount:shop:deployer"]) t.equal(subjectProblem(subject), undefined);
-  for (const subject of ["", "*", "**", "a*b", "*a", "x".repeat(1_001)]) t.type(subjectProblem(subject), "string", subject);
+  for (const subject of ["a", "repo:acme/*", "system:serviceaccount:shop:deployer"])
+    t.equal(subjectProblem(subject), undefined);
+  for (const subject of ["", "*", "**", "a*b", "*a", "x".repeat(1_001)])
+    t.type(subjectProblem(subject), "string", subject);
 });
 
 /** The claims of platforms, as their documentation shows them, and the trusts for them. */

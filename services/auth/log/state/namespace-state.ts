@@ -1,8 +1,8 @@
 /** A namespace in the state. */
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
+import type { RevisedLimit } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { Rule } from "../../../../src/gen/portico/auth/v1/rules.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
-import type { RevisedLimit } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { FrozenAccount, FrozenNamespace } from "./snapshot-parts.js";
 
 /** An account with its logins and keys. Replaced, never mutated: copies of a namespace share it. */

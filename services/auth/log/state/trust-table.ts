@@ -92,7 +92,8 @@ export class TrustTable {
 
   /** Whether a token of the JWT was revoked. @param signedSha256 of its header and payload */
   isRevoked(signedSha256: Buffer): boolean {
-    for (const token of this.#tokens.values()) if (token.revoked && token.signedSha256.equals(signedSha256)) return true;
+    for (const token of this.#tokens.values())
+      if (token.revoked && token.signedSha256.equals(signedSha256)) return true;
     return false;
   }
 

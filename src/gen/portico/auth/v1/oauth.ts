@@ -1181,6 +1181,25 @@ function createBaseExchangeJwtRequest(): ExchangeJwtRequest {
 }
 
 export const ExchangeJwtRequest = {
+  encode(message: ExchangeJwtRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jwt !== "") {
+      writer.uint32(10).string(message.jwt);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.resource !== "") {
+      writer.uint32(26).string(message.resource);
+    }
+    if (message.address !== "") {
+      writer.uint32(34).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(42).string(message.requestId);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ExchangeJwtRequest {
     const reader = openMessage(input);
@@ -1793,8 +1812,10 @@ export const OAuthService = {
     path: "/portico.auth.v1.OAuth/ExchangeJwt" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ExchangeJwtRequest): Buffer => ExchangeJwtRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ExchangeJwtRequest => ExchangeJwtRequest.decode(value),
     responseSerialize: (value: ExchangeResponse): Buffer => ExchangeResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ExchangeResponse => ExchangeResponse.decode(value),
   },
   /** Revokes a token (RFC 7009). Of a refresh token, the whole grant ends. */
   revokeToken: {

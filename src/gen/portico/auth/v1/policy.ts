@@ -2063,6 +2063,13 @@ function createBaseAcceptJwtRequest(): AcceptJwtRequest {
 }
 
 export const AcceptJwtRequest = {
+  encode(message: AcceptJwtRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jwt !== "") {
+      writer.uint32(10).string(message.jwt);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): AcceptJwtRequest {
     const reader = openMessage(input);
@@ -2090,6 +2097,10 @@ export const AcceptJwtRequest = {
   },
 };
 
+function createBaseAcceptJwtResponse(): AcceptJwtResponse {
+  return { accepted: false, _unknownFields: undefined };
+}
+
 export const AcceptJwtResponse = {
   encode(message: AcceptJwtResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.accepted !== false) {
@@ -2097,6 +2108,31 @@ export const AcceptJwtResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): AcceptJwtResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseAcceptJwtResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.accepted = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const PolicyService = {
@@ -2147,8 +2183,10 @@ export const PolicyService = {
     path: "/portico.auth.v1.Policy/AcceptJwt" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: AcceptJwtRequest): Buffer => AcceptJwtRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): AcceptJwtRequest => AcceptJwtRequest.decode(value),
     responseSerialize: (value: AcceptJwtResponse): Buffer => AcceptJwtResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): AcceptJwtResponse => AcceptJwtResponse.decode(value),
   },
 } as const;
 
