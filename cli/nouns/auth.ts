@@ -10,14 +10,16 @@ import { audit } from "./audit.js";
 import { client } from "./client.js";
 import { enrolment } from "./enrolment.js";
 import { grant } from "./grant.js";
+import { issuer } from "./issuer.js";
 import { key } from "./key.js";
 import { applyingLimits, limit } from "./limit.js";
 import { namespace } from "./namespace.js";
 import type { Noun, Verb } from "./noun.js";
 import { explain, rule } from "./rule.js";
+import { trust } from "./trust.js";
 
 /** In the order in which the help lists them. */
-const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, client, grant, audit];
+const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, client, grant, issuer, trust, audit];
 
 const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example: string }>> = {
   list: { summary: "list rules, limits, accounts, keys, …", example: "portico auth list rules" },
@@ -28,6 +30,7 @@ const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example:
     example: "portico auth set scopes bob billing",
   },
   rotate: { summary: "replace an API key by a new one", example: "portico auth rotate key ptk_4fGh81" },
+  revoke: { summary: "refuse a JWT from now on", example: "portico auth revoke token 3c2b8b2c-1f6d" },
 };
 
 export function auth(io: Io): Command {

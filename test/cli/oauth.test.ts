@@ -1,7 +1,8 @@
-// `portico login --web`, and the nouns client and grant.
+// `portico login --web`, and the nouns client, grant, issuer and trust.
 import t from "tap";
 import { run } from "../../cli/program.js";
 import { consent, openDoor, visit } from "../oauth/browser.js";
+import { openIssuer } from "../oauth/issuer.js";
 import { until } from "../support/until.js";
 import { ioOf, portico } from "./command-line.js";
 
@@ -55,4 +56,28 @@ t.test("clients and grants are created, listed and deleted", async (t) => {
   t.match(await portico(["auth", "delete", "grant", id], { env }), { exit: 0, stdout: /Grant ended/ });
   t.match(await portico(["auth", "delete", "grant", id], { env }), { exit: 1, stderr: /no grant/ });
   t.match(await portico(["auth", "delete", "client", "app"], { env }), { exit: 0, stdout: /Client deleted/ });
+});
+
+t.test("issuers and trusts are created, listed and deleted, and a JWT is revoked", async (t) => {
+  const [door, issuer] = [await openDoor(t), await openIssuer(t)];
+  const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.admin };
+  const auth = (...words: string[]) => portico(["auth", ...words], { env });
+  t.match(await auth("create", "account", "deployer", "--service"), { exit: 0 });
+  t.match(await auth("create", "issuer", "ci", `--issuer-url=${issuer.url}`), { exit: 0, stdout: /Issuer created/ });
+  const trust = ["--issuer=ci", "--audience=api", "--account=deployer", "--bearer"];
+  t.match(await auth("create", "trust", "all", ...trust, "--subject=*"), { exit: 1, stderr: /subject: must say more/ });
+  t.match(await auth("create", "trust", "deploy", ...trust, "--subject=repo:acme/*"), {
+    exit: 0,
+    stdout: /Trust created/,
+  });
+  t.match((await auth("list", "issuers")).stdout, /ci +http:/);
+  t.match((await auth("list", "trusts")).stdout, /deploy +ci +api +repo:acme\/\* +deployer +yes/);
+  const jwt = await issuer.sign({ sub: "repo:acme/shop", aud: "api", jti: "run-1" });
+  t.equal(await door.statusOf(jwt), 200);
+  t.match(await auth("revoke", "token", "run-1"), { exit: 0, stdout: /Revoked: 1 token/ });
+  t.equal(await door.statusOf(jwt), 401);
+  t.match(await auth("revoke", "token", "run-1"), { exit: 1, stderr: /no JWT with this jti/ });
+  t.match(await auth("delete", "trust", "deploi"), { exit: 1, stderr: /deploy/ });
+  t.match(await auth("delete", "trust", "deploy"), { exit: 0, stdout: /Trust deleted/ });
+  t.match(await auth("delete", "issuer", "ci"), { exit: 0, stdout: /Issuer deleted/ });
 });

@@ -87,7 +87,7 @@ t.test("an exchange that is refused", async (t) => {
     ["for somebody else", { subject_token: await jwtOf(given), actor_token: "a" }, "invalid_request"],
     ["a scope that is none", { subject_token: await jwtOf(given), scope: "openid" }, "invalid_scope"],
   ];
-  for (const [what, parameters, error] of cases) await t.rejects(exchange(door, parameters), { error }, what);
+  for (const [what, parameters, error] of cases) await t.rejects(exchange(door, parameters), { error } as object, what);
 });
 
 t.test("a JWT of a trust with bearer is a token", async (t) => {
@@ -143,7 +143,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     t.equal(await door.statusOf(token), 401);
     t.equal(await door.statusOf(jwt), 401);
     t.match(await stream.rest(), /"code":|error/, "the open stream has ended");
-    await t.rejects(exchange(door, { subject_token: jwt }), { error: "invalid_grant" });
+    await t.rejects(exchange(door, { subject_token: jwt }), { error: "invalid_grant" } as object);
   });
 }
 

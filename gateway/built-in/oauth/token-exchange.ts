@@ -1,6 +1,6 @@
 /**
- * Token exchange (RFC 8693): a program sends the JWT that its platform has issued to it, and gets an
- * access token. The JWT says who it is, so it needs no client.
+ * Token exchange (RFC 8693): a program sends the JWT that its platform has issued to it, and gets
+ * an access token. The JWT says who it is, so it needs no client.
  */
 import {
   type ExchangeJwtRequest,

@@ -9,7 +9,7 @@ import { BoundedMap } from "../../../src/memory/bounded-map.js";
 /** Maximum bytes of a document, and milliseconds for both documents. */
 const MAX_DOCUMENT = 64 * 1024;
 const TIMEOUT_MS = 3_000;
-/** How old keys may be before they are fetched again, in milliseconds: a key that was removed counts no longer. */
+/** How old keys may be before they are fetched again, in milliseconds. */
 export const MAX_AGE = 40_000;
 /** For how long keys count that cannot be fetched again, in milliseconds. */
 export const MAX_STALE = 10 * 60_000;
@@ -33,12 +33,12 @@ interface Known {
 export function issuerUrlProblem(text: string): string | undefined {
   if (text.length > 500 || !URL.canParse(text))
     return "must be a URL, such as https://token.actions.githubusercontent.com";
-  const { protocol, username, password, search, hash, href } = new URL(text);
+  const { username, password, search, hash, href } = new URL(text);
   if (username !== "" || password !== "" || search !== "" || hash !== "") {
     return "must have no user, query and fragment";
   }
   if (href !== text && href !== `${text}/`) return `must be in its usual form: ${href}`;
-  return isAllowed(new URL(text)) || protocol === "" ? undefined : "must be https, or http for a loopback address";
+  return isAllowed(new URL(text)) ? undefined : "must be https, or http for a loopback address";
 }
 
 function isAllowed({ protocol, hostname }: URL): boolean {

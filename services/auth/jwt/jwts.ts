@@ -1,6 +1,6 @@
 /**
- * JWTs of trusts: exchanged for access tokens (RFC 8693), or accepted as tokens themselves. Both are
- * recorded in the log, so that every guard resolves and forgets them as any token.
+ * JWTs of trusts: exchanged for access tokens (RFC 8693), or accepted as tokens themselves. Both
+ * are recorded in the log, so that every guard resolves and forgets them as any token.
  */
 
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
@@ -100,7 +100,7 @@ export class Jwts {
     }
   }
 
-  /** Records the token, if a trust still accepts the claims by then. @throws {JwtError} (rejects) */
+  /** Records the token. @throws {JwtError} (rejects) if no trust accepts the claims any more */
   async #record(jwt: string, claims: JwtClaims, use: Use, origin: Origin | undefined): Promise<TrustToken> {
     const { namespace, account } = trustOf(this.#changes.state, claims, use.bearer);
     const from = origin && { address: origin.address, requestId: origin.requestId || undefined };

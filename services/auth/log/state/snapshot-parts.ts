@@ -94,8 +94,8 @@ export const LOGINS: RecordType<Login> = {
 /**
  * The format of a snapshot (snapshots.ts): the lowest that keeps all of the state. A version that
  * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has what
- * is disabled, keys that may do less than their accounts, clients, grants and device codes of OAuth,
- * and issuers and trusts.
+ * is disabled, keys that may do less than their accounts, clients, grants and device codes of
+ * OAuth, and issuers and trusts.
  */
 export function formatOf(state: FrozenState): 1 | 2 | 3 {
   const { oauthClients, grants, deviceCodes } = state.oauth;
