@@ -23,6 +23,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   ".secret_sha256": HASH,
   "DeviceCode.user_code_sha256": "of eight letters, which count for ten minutes, and only after a sign-in",
   ".used_keys": HASH,
+  "TrustToken.signed_sha256": "the SHA-256 of what a JWT's signature is over, without the signature",
   "cache.GetRequest.key": NAMED,
   "cache.SetRequest.key": NAMED,
   "cache.DeleteRequest.key": NAMED,

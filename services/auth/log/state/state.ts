@@ -160,7 +160,7 @@ export class State {
       case "trusted": {
         const { trusted } = token;
         const caller = trusted.revoked ? undefined : this.#accountCaller(trusted, trusted.expires, now);
-        return caller && { ...caller, resources: trusted.resources };
+        return caller && { ...caller, resources: trusted.resources, callsOnly: true };
       }
       case "enrolment": {
         const { name } = token.enrolment;
