@@ -183,6 +183,7 @@ t.test("what was revoked stays so, whatever is made again", async (t) => {
   t.equal(await door.statusOf(second), 200, "another JWT of the trust is not affected");
   await door.auth("Accounts/SetDisabled", { name: "deployer", disabled: true });
   await door.auth("Accounts/SetDisabled", { name: "deployer", disabled: false });
+  for (const jwt of [first, second]) t.equal(await door.statusOf(jwt), 401, "not by enabling the account");
   await door.auth("Issuers/Delete", { name: "platform" });
   await door.auth("Issuers/Create", { name: "platform", url: issuer.url });
   t.same(await door.auth("Trusts/List"), { trusts: [] }, "an issuer made again has no trusts");
