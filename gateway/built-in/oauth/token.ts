@@ -72,7 +72,7 @@ export function token(options: TokenOptions, request: GatewayRequest): Promise<B
 }
 
 /** The JWT of a token exchange says who asks. */
-const NO_CLIENT: ClientCredentials = { id: "", secret: "" };
+const NO_CLIENT: ClientCredentials = { clientId: "", clientSecret: "" };
 
 async function exchangeToken(authority: OAuthAuthority, asked: TokenRequest): Promise<BareResponse> {
   const problem = exchangeProblem(asked.form);

@@ -1130,19 +1130,19 @@ export interface Auth {
     /**
      * Lists the issuers of the namespace by name.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListIssuersRequest, options?: CallOptions): Promise<ListIssuersResponse>;
     /**
      * Creates an issuer. Nothing is accepted from it before a trust names it.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateIssuerRequest, options?: CallOptions): Promise<Issuer>;
     /**
      * Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteIssuerRequest, options?: CallOptions): Promise<DeleteIssuerResponse>;
   };
@@ -1322,26 +1322,26 @@ export interface Auth {
     /**
      * Lists the trusts of the namespace by name.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     list(request?: ListTrustsRequest, options?: CallOptions): Promise<ListTrustsResponse>;
     /**
      * Creates a trust.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateTrustRequest, options?: CallOptions): Promise<Trust>;
     /**
      * Deletes a trust. When this answers, no gateway accepts a token that came from it.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     delete(request?: DeleteTrustRequest, options?: CallOptions): Promise<DeleteTrustResponse>;
     /**
      * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
      * one. They are not accepted again.
      *
-     * Only administrators may call it.
+     * Only administrators may call it, by the scope admin.
      */
     revokeToken(request?: RevokeTrustTokenRequest, options?: CallOptions): Promise<RevokeTrustTokenResponse>;
   };
