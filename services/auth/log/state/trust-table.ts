@@ -28,6 +28,8 @@ export class TrustTable {
   readonly #trusts: MapEntries<string, AccountTrust>;
   /** By the hex of the SHA-256. */
   readonly #tokens: MapEntries<string, TrustToken>;
+  /** The hex of the SHA-256 of a revoked token, by that of its JWT's header and payload. */
+  readonly #revoked: MapEntries<string, string>;
   /** How many tokens each trust has. */
   readonly #counts: MapEntries<string, number>;
   readonly #isDraft: boolean;
@@ -40,6 +42,7 @@ export class TrustTable {
     this.#issuers = base === undefined ? new Map() : new DraftMap(base.#issuers);
     this.#trusts = base === undefined ? new Map() : new DraftMap(base.#trusts);
     this.#tokens = base === undefined ? new Map() : new DraftMap(base.#tokens);
+    this.#revoked = base === undefined ? new Map() : new DraftMap(base.#revoked);
     this.#counts = base === undefined ? new Map() : new DraftMap(base.#counts);
     this.#isDraft = base !== undefined;
     this.#limited = base?.limited ?? 0;
@@ -92,9 +95,7 @@ export class TrustTable {
 
   /** Whether a token of the JWT was revoked. @param signedSha256 of its header and payload */
   isRevoked(signedSha256: Buffer): boolean {
-    for (const token of this.#tokens.values())
-      if (token.revoked && token.signedSha256.equals(signedSha256)) return true;
-    return false;
+    return this.#revoked.get(hex(signedSha256)) !== undefined;
   }
 
   /** The tokens of a namespace whose JWT has the `jti`. */
@@ -112,6 +113,7 @@ export class TrustTable {
     const ended = isNew && (this.#counts.get(trust) ?? 0) >= MAX_TRUST_TOKENS ? this.#removeOldest(token) : [];
     this.#remove(token.sha256);
     this.#tokens.set(hex(token.sha256), token);
+    if (token.revoked) this.#revoked.set(hex(token.signedSha256), hex(token.sha256));
     this.#counts.set(trust, (this.#counts.get(trust) ?? 0) + 1);
     if (token.resources.length > 0) this.#limited++;
     return ended;
@@ -192,6 +194,9 @@ export class TrustTable {
     const token = this.token(sha256);
     if (token === undefined) return;
     this.#tokens.delete(hex(sha256));
+    // Of two revoked tokens of a JWT, both expire with it.
+    const signed = hex(token.signedSha256);
+    if (this.#revoked.get(signed) === hex(sha256)) this.#revoked.delete(signed);
     if (token.resources.length > 0) this.#limited--;
     const trust = keyOf({ namespace: token.namespace, name: token.trust });
     const count = (this.#counts.get(trust) ?? 0) - 1;
