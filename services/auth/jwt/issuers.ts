@@ -4,6 +4,7 @@ import type { VouchingIssuer } from "../../../src/gen/portico/auth/log/v1/log.js
 import { type CreateIssuerRequest, type Issuer, IssuersService } from "../../../src/gen/portico/auth/v1/issuers.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { accountOf, authorOf, checkName } from "../endpoints/checks.js";
+import { listNamed } from "../endpoints/list-named.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { issuerUrlProblem } from "./issuer-keys.js";
 
@@ -14,10 +15,10 @@ const MAX_ISSUERS = 100;
 export function issuers({ changes }: { changes: Changes }): ServicePart {
   return part(IssuersService, {
     list: async (_, context) => {
-      const { namespace } = accountOf(context);
-      await changes.sync();
-      const all = changes.state.trusts.issuersOf(namespace).map(shown);
-      return { issuers: all.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      const issuers = await listNamed(changes, context, (state, namespace) =>
+        state.trusts.issuersOf(namespace).map(shown),
+      );
+      return { issuers };
     },
     create: (request, context) => create(changes, request, context),
     delete: async ({ name }, context) => {

@@ -4,6 +4,7 @@ import type { AccountTrust } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { type CreateTrustRequest, type Trust, TrustsService } from "../../../src/gen/portico/auth/v1/trusts.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { accountOf, authorOf, checkName } from "../endpoints/checks.js";
+import { listNamed } from "../endpoints/list-named.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
@@ -18,10 +19,10 @@ const MAX_AUDIENCE = 500;
 export function trusts({ changes }: { changes: Changes }): ServicePart {
   return part(TrustsService, {
     list: async (_, context) => {
-      const { namespace } = accountOf(context);
-      await changes.sync();
-      const all = changes.state.trusts.trustsOf(namespace).map(shown);
-      return { trusts: all.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      const trusts = await listNamed(changes, context, (state, namespace) =>
+        state.trusts.trustsOf(namespace).map(shown),
+      );
+      return { trusts };
     },
     create: (request, context) => create(changes, request, context),
     delete: async ({ name }, context) => {

@@ -12,6 +12,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/clients.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { accountOf, authorOf, checkName } from "../endpoints/checks.js";
+import { listNamed } from "../endpoints/list-named.js";
 import type { Changes } from "../log/changelog/changes.js";
 
 /** Maximum number of clients of a namespace, and of redirect URIs of a client. */
@@ -22,10 +23,10 @@ const MAX_REDIRECT_URIS = 20;
 export function clients({ changes }: { changes: Changes }): ServicePart {
   return part(ClientsService, {
     list: async (_, context) => {
-      const { namespace } = accountOf(context);
-      await changes.sync();
-      const all = changes.state.oauth.clientsOf(namespace).map(shown);
-      return { clients: all.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      const clients = await listNamed(changes, context, (state, namespace) =>
+        state.oauth.clientsOf(namespace).map(shown),
+      );
+      return { clients };
     },
     create: (request, context) => create(changes, request, context),
     delete: async ({ id }, context) => {

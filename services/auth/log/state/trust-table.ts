@@ -28,7 +28,7 @@ export class TrustTable {
   readonly #trusts: MapEntries<string, AccountTrust>;
   /** By the hex of the SHA-256. */
   readonly #tokens: MapEntries<string, TrustToken>;
-  /** The hex of the SHA-256 of a revoked token, by that of its JWT's header and payload. */
+  /** The hash of a revoked token, by the hash of its header and payload; both in hexadecimal. */
   readonly #revoked: MapEntries<string, string>;
   /** How many tokens each trust has. */
   readonly #counts: MapEntries<string, number>;
