@@ -51,6 +51,10 @@ export interface DeleteIssuerResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+function createBaseIssuer(): Issuer {
+  return { name: "", url: "", created: undefined, _unknownFields: undefined };
+}
+
 export const Issuer = {
   encode(message: Issuer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
@@ -64,6 +68,47 @@ export const Issuer = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Issuer {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIssuer();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.url = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -106,6 +151,16 @@ function createBaseCreateIssuerRequest(): CreateIssuerRequest {
 }
 
 export const CreateIssuerRequest = {
+  encode(message: CreateIssuerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.url !== "") {
+      writer.uint32(18).string(message.url);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateIssuerRequest {
     const reader = openMessage(input);
@@ -196,8 +251,10 @@ export const IssuersService = {
     path: "/portico.auth.v1.Issuers/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: CreateIssuerRequest): Buffer => CreateIssuerRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateIssuerRequest => CreateIssuerRequest.decode(value),
     responseSerialize: (value: Issuer): Buffer => Issuer.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Issuer => Issuer.decode(value),
   },
   /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
   delete: {

@@ -74,6 +74,19 @@ export interface RevokeTrustTokenResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+function createBaseTrust(): Trust {
+  return {
+    name: "",
+    issuer: "",
+    audience: "",
+    subject: "",
+    account: "",
+    bearer: false,
+    created: undefined,
+    _unknownFields: undefined,
+  };
+}
+
 export const Trust = {
   encode(message: Trust, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.name !== "") {
@@ -99,6 +112,79 @@ export const Trust = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Trust {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseTrust();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.audience = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.bearer = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -141,6 +227,28 @@ function createBaseCreateTrustRequest(): CreateTrustRequest {
 }
 
 export const CreateTrustRequest = {
+  encode(message: CreateTrustRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.audience !== "") {
+      writer.uint32(26).string(message.audience);
+    }
+    if (message.subject !== "") {
+      writer.uint32(34).string(message.subject);
+    }
+    if (message.account !== "") {
+      writer.uint32(42).string(message.account);
+    }
+    if (message.bearer !== false) {
+      writer.uint32(48).bool(message.bearer);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateTrustRequest {
     const reader = openMessage(input);
@@ -213,6 +321,13 @@ function createBaseDeleteTrustRequest(): DeleteTrustRequest {
 }
 
 export const DeleteTrustRequest = {
+  encode(message: DeleteTrustRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteTrustRequest {
     const reader = openMessage(input);
@@ -240,10 +355,31 @@ export const DeleteTrustRequest = {
   },
 };
 
+function createBaseDeleteTrustResponse(): DeleteTrustResponse {
+  return { _unknownFields: undefined };
+}
+
 export const DeleteTrustResponse = {
   encode(message: DeleteTrustResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteTrustResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteTrustResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -252,6 +388,13 @@ function createBaseRevokeTrustTokenRequest(): RevokeTrustTokenRequest {
 }
 
 export const RevokeTrustTokenRequest = {
+  encode(message: RevokeTrustTokenRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.jti !== "") {
+      writer.uint32(10).string(message.jti);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): RevokeTrustTokenRequest {
     const reader = openMessage(input);
@@ -279,6 +422,10 @@ export const RevokeTrustTokenRequest = {
   },
 };
 
+function createBaseRevokeTrustTokenResponse(): RevokeTrustTokenResponse {
+  return { tokens: 0, _unknownFields: undefined };
+}
+
 export const RevokeTrustTokenResponse = {
   encode(message: RevokeTrustTokenResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.tokens !== 0) {
@@ -286,6 +433,31 @@ export const RevokeTrustTokenResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): RevokeTrustTokenResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseRevokeTrustTokenResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.tokens = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const TrustsService = {
@@ -302,16 +474,20 @@ export const TrustsService = {
     path: "/portico.auth.v1.Trusts/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: CreateTrustRequest): Buffer => CreateTrustRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateTrustRequest => CreateTrustRequest.decode(value),
     responseSerialize: (value: Trust): Buffer => Trust.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Trust => Trust.decode(value),
   },
   /** Deletes a trust. When this answers, no gateway accepts a token that came from it. */
   delete: {
     path: "/portico.auth.v1.Trusts/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteTrustRequest): Buffer => DeleteTrustRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteTrustRequest => DeleteTrustRequest.decode(value),
     responseSerialize: (value: DeleteTrustResponse): Buffer => DeleteTrustResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteTrustResponse => DeleteTrustResponse.decode(value),
   },
   /**
    * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
@@ -321,8 +497,11 @@ export const TrustsService = {
     path: "/portico.auth.v1.Trusts/RevokeToken" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: RevokeTrustTokenRequest): Buffer =>
+      RevokeTrustTokenRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): RevokeTrustTokenRequest => RevokeTrustTokenRequest.decode(value),
     responseSerialize: (value: RevokeTrustTokenResponse): Buffer =>
       RevokeTrustTokenResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): RevokeTrustTokenResponse => RevokeTrustTokenResponse.decode(value),
   },
 } as const;
