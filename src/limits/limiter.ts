@@ -100,11 +100,15 @@ export class Limiter {
    * respond, or no lease runs
    */
   #take(pools: readonly Pool[], slots: Pool[]): Promise<void> | undefined {
-    return this.#takeNow(pools, slots) ? undefined : this.#waitAndTake(pools, slots, performance.now() + WAIT_MS);
+    return this.#takeNow(pools, slots) ? undefined : this.#waitAndTake(pools, slots, performance.now());
   }
 
-  /** @returns whether all tokens were here @throws {StatusError} as `#take` */
-  #takeNow(pools: readonly Pool[], slots: Pool[]): boolean {
+  /**
+   * @param began when the call began to wait: it is refused where its lender has said since that
+   * there are no tokens, also if this process was too busy to see that before there may be some
+   * @returns whether all tokens were here @throws {StatusError} as `#take`
+   */
+  #takeNow(pools: readonly Pool[], slots: Pool[], began = Number.POSITIVE_INFINITY): boolean {
     if (!this.#options.hasLease()) throw authorityUnreachable();
     const at = now();
     const { monotonic } = at;
@@ -114,7 +118,7 @@ export class Limiter {
       if (pool.limit.shadow || pool.has(at)) continue;
       lacks = true;
       const isLonger = empty === undefined || pool.retryAfter(monotonic) > empty.retryAfter(monotonic);
-      if (pool.isEmpty(monotonic) && isLonger) empty = pool;
+      if ((pool.isEmpty(monotonic) || pool.emptySince(began)) && isLonger) empty = pool;
     }
     if (empty !== undefined) throw this.#refusal(empty, monotonic);
     if (lacks) return false;
@@ -144,15 +148,21 @@ export class Limiter {
     return limited(refusalInWords(limit, budget, subject), pool.state(monotonic), pool.retryAfter(monotonic));
   }
 
-  async #waitAndTake(pools: readonly Pool[], slots: Pool[], deadline: number): Promise<void> {
+  async #waitAndTake(pools: readonly Pool[], slots: Pool[], began: number): Promise<void> {
     if (this.#waitingCalls >= MAX_WAITING) throw notCounted(pools, "too many calls wait for that");
+    const deadline = began + WAIT_MS;
     this.#waitingCalls++;
     try {
       do {
-        const lacking = pools.filter((pool) => !pool.limit.shadow && !pool.has(now()));
-        await this.#response(lacking, deadline);
-        if (this.#takeNow(pools, slots)) return;
+        await this.#response(lackingOf(pools), deadline);
+        if (this.#takeNow(pools, slots, began)) return;
       } while (performance.now() < deadline);
+      const lacking = lackingOf(pools);
+      // A lender that has responded, but too late for its loan to be used, can be reached.
+      const late = lacking[0];
+      if (late !== undefined && lacking.every((pool) => pool.heardSince(began))) {
+        throw this.#refusal(late, performance.now());
+      }
       throw notCounted(pools, "their authority does not respond");
     } finally {
       this.#waitingCalls--;
@@ -167,7 +177,8 @@ export class Limiter {
         for (const pool of pools) pool.waiting.delete(done);
         resolve();
       };
-      const timer = setTimeout(done, Math.max(0, deadline - performance.now()));
+      // Where this process was busy until then, a response that has arrived is received first.
+      const timer = setTimeout(() => setImmediate(done), Math.max(0, deadline - performance.now()));
       for (const pool of pools) {
         pool.waiting.add(done);
         this.#ask(pool);
@@ -255,6 +266,11 @@ export class Limiter {
 
 /** Most pools in one request. */
 const MAX_NEEDS = 1_000;
+
+/** Those without which a call cannot be admitted now. */
+function lackingOf(pools: readonly Pool[]): readonly Pool[] {
+  return pools.filter((pool) => !pool.limit.shadow && !pool.has(now()));
+}
 
 function notCounted(pools: readonly Pool[], why: string): StatusError {
   const ids = [...new Set(pools.map(({ limit }) => limit.id))].join(", ");

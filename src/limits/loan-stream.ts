@@ -67,7 +67,12 @@ export class LoanStream {
 
   #await(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#call.cancel(), RESPONSE_MS).unref();
+    const pending = this.#pending;
+    const end = (): void => {
+      if (pending === this.#pending && (pending !== undefined || this.lender === undefined)) this.#call.cancel();
+    };
+    // Where this process was busy until then, a response that has arrived is received first.
+    this.#timer = setTimeout(() => setImmediate(end), RESPONSE_MS).unref();
   }
 
   async #run(): Promise<void> {

@@ -69,6 +69,9 @@ export class Pool {
   #owed = 0;
   /** Until then there are no more than `#tokens`, as the lender has said. */
   #emptyUntil = 0;
+  /** When the lender has said so last, and when it has responded last. */
+  #emptied = Number.NEGATIVE_INFINITY;
+  #heard = Number.NEGATIVE_INFINITY;
   #left = 0;
   /** Calls since the last request, and when that was. */
   #calls = 0;
@@ -127,6 +130,16 @@ export class Pool {
   /** Whether the lender has said that there are no more tokens now. */
   isEmpty(now: number): boolean {
     return now < this.#emptyUntil;
+  }
+
+  /** Whether the lender has said since a time that there are no tokens. */
+  emptySince(time: number): boolean {
+    return this.#emptied >= time;
+  }
+
+  /** Whether the lender has responded since a time. */
+  heardSince(time: number): boolean {
+    return this.#heard >= time;
   }
 
   /** After how many seconds to try again, at least 1. */
@@ -201,7 +214,9 @@ export class Pool {
     this.#tokens += Number(loan.amount);
     this.has(at); // The response may have been under way for longer.
     this.#left = Number(loan.left);
+    this.#heard = at.monotonic;
     this.#emptyUntil = retry > 0 ? at.monotonic + retry : 0;
+    if (retry > 0) this.#emptied = at.monotonic;
     this.#payOwed();
     return retry;
   }
