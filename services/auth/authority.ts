@@ -47,6 +47,7 @@ import { Jwts } from "./jwt/jwts.js";
 import { trusts } from "./jwt/trusts.js";
 import { Lender } from "./limits/lender.js";
 import { LenderList } from "./limits/lender-list.js";
+import { SharedUses } from "./limits/shared-uses.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
 import { droppedRecords } from "./log/audit/audit-records.js";
@@ -169,11 +170,13 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   storedTime.open();
   const auditKeeper = keepAudit(options, journal, clock);
   const { lender, lenderList } = lend(options, { journal, leases, leaseRecords, lenderId, now });
+  const uses = new SharedUses({ lender, journal, store, log });
   const stopping = new AbortController();
-  const parts = { journal, leases, lender, changes, passwords, attempts, keyUses, window, stopping, now };
+  const parts = { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now };
   const service = serviceOf(options, parts);
   const close = async (): Promise<void> => {
     await lenderList.close();
+    uses.close();
     lender.close();
     stopNotifying();
     await keyUses.flush();
@@ -205,6 +208,7 @@ interface Parts {
   readonly journal: Journal;
   readonly leases: Leases;
   readonly lender: Lender;
+  readonly uses: SharedUses;
   readonly changes: Changes;
   readonly passwords: Passwords;
   readonly attempts: Attempts;
@@ -215,15 +219,15 @@ interface Parts {
 }
 
 function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: AuthorityOptions, parts: Parts): Service {
-  const { journal, leases, lender, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
+  const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const jwts = new Jwts({ changes });
   return {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
       auth({ changes, attempts }),
-      rules({ changes, maxRules, uses: lender }),
-      limits({ changes, uses: lender }),
+      rules({ changes, maxRules, uses }),
+      limits({ changes, uses }),
       lending(lender),
       accounts({ changes, passwords, attempts }),
       keys({ changes, keyUses }),

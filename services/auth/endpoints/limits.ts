@@ -49,7 +49,7 @@ export function limits({ changes, uses }: Options): ServicePart {
       const { namespace } = accountOf(context);
       await changes.sync();
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace));
-      return { limits: items.map((limit) => listed(uses, namespace, limit)), nextPageToken };
+      return { limits: await Promise.all(items.map((limit) => listed(uses, namespace, limit))), nextPageToken };
     },
     create: ({ limit }, context) => create(changes, checked(limit), context),
     set: (request, context) => set(changes, request, context),
@@ -119,8 +119,8 @@ function checked(limit: Limit | undefined): Limit {
   }
 }
 
-function listed(uses: LimitUses, namespace: string, limit: Limit): ListedLimit {
-  const { refused, since } = uses.refusedOf(namespace, limit.id);
+async function listed(uses: LimitUses, namespace: string, limit: Limit): Promise<ListedLimit> {
+  const { refused, since } = await uses.refusedOf(namespace, limit.id);
   return { limit, refused: BigInt(refused), since: toTimestamp(since) };
 }
 

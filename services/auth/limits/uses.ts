@@ -1,4 +1,4 @@
-/** What the authority knows of the use of limits: the lender has it. */
+/** What the authority knows of the use of limits: its lender has it, or another authority. */
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 
 /** How many calls may come now, by each part of a limit; undefined where that is not known. */
@@ -8,13 +8,18 @@ export interface Left {
   readonly concurrent?: number | undefined;
 }
 
+/**
+ * How many calls a limit has refused, or would have refused, and since when it is counted, in
+ * milliseconds since 1970.
+ */
+export interface Refused {
+  readonly refused: number;
+  readonly since: number;
+}
+
 export interface LimitUses {
-  /**
-   * How many calls a limit has refused, or would have refused, and since when it is counted, in
-   * milliseconds since 1970.
-   * @param namespace of the limit
-   */
-  refusedOf(namespace: string, id: string): { readonly refused: number; readonly since: number };
+  /** @param namespace of the limit */
+  refusedOf(namespace: string, id: string): Refused | Promise<Refused>;
 
   /**
    * What is left for one subject.

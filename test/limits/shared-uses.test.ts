@@ -1,0 +1,28 @@
+// Two authorities on one store: each shows what is left and how many were refused, also of subjects
+// that the other one lends.
+import t from "tap";
+import { LimitsService, Per } from "../../src/gen/portico/auth/v1/limits.js";
+import { open } from "../services/auth/open.js";
+import { openMemoryStore } from "../support/memory-store.js";
+import { until } from "../support/until.js";
+import { openLimited } from "./guards.js";
+
+t.test("what is left of each subject is known to both authorities", async (t) => {
+  const store = openMemoryStore({ mayBeStale: true, time: Date.now });
+  const first = await openLimited(t, { store, leaseMs: 1_000 });
+  const second = await open(t, { store, leaseMs: 1_000 });
+  await first.create({ id: "daily", per: Per.ADDRESS, rate: "10/s", burst: 10n });
+  const addresses = Array.from({ length: 8 }, (_, index) => `192.0.2.${index}`);
+  const ask = ({ call }: typeof second, address: string) =>
+    call(LimitsService.show, { account: "", key: "", address, resource: "" }, first.token);
+  const leftOf = (authority: typeof second) =>
+    Promise.all(addresses.map(async (address) => (await ask(authority, address)).limits[0]?.rateLeft));
+  const full = addresses.map(() => 10n);
+  await until(async () => `${await leftOf(first)}` === `${full}` && `${await leftOf(second)}` === `${full}`);
+  t.same(await leftOf(first), full);
+  t.same(await leftOf(second), full);
+  await second.close();
+  const began = performance.now();
+  await leftOf(first);
+  t.ok(performance.now() - began < 2_000, "an authority that is gone delays it by a second at most");
+});
