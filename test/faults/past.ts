@@ -1,15 +1,10 @@
 /** Things that must not come back: an expired token, or a deleted rule after its store was lost. */
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { at, noClocks } from "./clocks.js";
 import { Administrator, type Cluster, HELLO } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
-
-const LIBFAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
-
-function at(offset: string): Record<string, string> {
-  return { LD_PRELOAD: LIBFAKETIME, FAKETIME: offset, FAKETIME_DONT_FAKE_MONOTONIC: "1", DONT_FAKE_MONOTONIC: "1" };
-}
 
 const clockBack: Fault = {
   title: "the clock goes back by two hours after a token expired",
@@ -21,7 +16,7 @@ const clockBack: Fault = {
       edits: [["this.#time = accept ? clock : Math.max(clock, stored ?? clock);", "this.#time = clock;"]],
     },
   ],
-  skip: () => (existsSync(LIBFAKETIME) ? undefined : "libfaketime is not installed (Debian: faketime)"),
+  skip: noClocks,
   async run(cluster) {
     let authority = await cluster.authority();
     const near = await cluster.near();
