@@ -216,6 +216,20 @@ t.test("request bodies are JSON, a form where a field is bytes, or any raw bytes
   t.equal(bodyOf("/v1/shop/Count").required, true, "which is no number");
 });
 
+t.test("the refusal by a limit of calls has its headers, in every operation", async (t) => {
+  const operations = Object.values(paths as Record<string, Record<string, { responses?: object }>>)
+    .flatMap((path) => Object.values(path))
+    .filter(({ responses }) => responses !== undefined);
+  t.ok(operations.length > 5);
+  for (const { responses } of operations) {
+    t.match(responses, { 429: { $ref: "#/components/responses/TooManyRequests" } });
+  }
+  for (const name of ["Retry-After", "RateLimit", "RateLimit-Policy"]) {
+    t.same(components.responses.TooManyRequests.headers[name], { $ref: `#/components/headers/${name}` });
+    t.ok(components.headers[name].description);
+  }
+});
+
 t.test("streams are described as NDJSON, events and WebSockets", async (t) => {
   const { "x-websocket": socket, post } = paths["/v1/shop/Watch"];
   const { 200: response, 204: complete } = post.responses;
