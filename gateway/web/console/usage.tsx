@@ -16,6 +16,7 @@ import { list, listResources } from "./authority.js";
 import { CALL_COLUMNS, CallsByStatus, milliseconds, nameOf } from "./calls-by-status.js";
 import { Chart, ChartCard } from "./chart.js";
 import { Loaded, PageHead } from "./page-frame.js";
+import { UsageByLimit } from "./usage-limits.js";
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -85,6 +86,7 @@ export function UsagePage() {
           )
         }
       </Loaded>
+      <UsageByLimit />
     </>
   );
 }

@@ -18,7 +18,7 @@ import type { Journal, StateListener } from "../log/changelog/journal.js";
 import { Appointments } from "./appointments.js";
 import { Book, type BookLoan } from "./book.js";
 import { COUNTED_MS } from "./bucket.js";
-import type { Left, LimitUses, Refused } from "./uses.js";
+import type { Left, LimitUses, RefusedCalls } from "./uses.js";
 
 /** Most subjects that are remembered. docs/scale.md has the memory that they take. */
 const MAX_SUBJECTS = 1_000_000;
@@ -118,7 +118,7 @@ export class Lender implements StateListener, LimitUses {
     for (const book of this.#books.values()) book.gone(guard, ends);
   }
 
-  refusedOf(namespace: string, id: string): Refused {
+  refusedOf(namespace: string, id: string): RefusedCalls {
     return this.#books.get(limitKey(namespace, id)) ?? { refused: 0, since: this.#options.journal.now };
   }
 

@@ -14,7 +14,7 @@ import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore, StoredWrite } from "../../../src/store/store.js";
 import type { Journal } from "../log/changelog/journal.js";
 import type { Lender } from "./lender.js";
-import type { Left, LimitUses, Refused } from "./uses.js";
+import type { Left, LimitUses, RefusedCalls } from "./uses.js";
 
 /** How long the others have, and how often their responses are read, in milliseconds. */
 const WAIT_MS = 1_000;
@@ -41,7 +41,7 @@ interface Item {
 /** What one lender knows of an item. */
 interface Known {
   readonly left?: Left;
-  readonly refused?: Refused;
+  readonly refused?: RefusedCalls;
 }
 
 /** A question, to which items are added until it is sent. */
@@ -73,7 +73,7 @@ export class SharedUses implements LimitUses {
     for (const look of [...this.#waiting]) look();
   }
 
-  async refusedOf(namespace: string, limit: string): Promise<Refused> {
+  async refusedOf(namespace: string, limit: string): Promise<RefusedCalls> {
     const own = this.#options.lender.refusedOf(namespace, limit);
     const others = (await this.#ask({ namespace, limit })).flatMap(({ refused }) => refused ?? []);
     const all = [own, ...others];

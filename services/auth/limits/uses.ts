@@ -12,14 +12,14 @@ export interface Left {
  * How many calls a limit has refused, or would have refused, and since when it is counted, in
  * milliseconds since 1970.
  */
-export interface Refused {
+export interface RefusedCalls {
   readonly refused: number;
   readonly since: number;
 }
 
 export interface LimitUses {
   /** @param namespace of the limit */
-  refusedOf(namespace: string, id: string): Refused | Promise<Refused>;
+  refusedOf(namespace: string, id: string): RefusedCalls | Promise<RefusedCalls>;
 
   /**
    * What is left for one subject.

@@ -95,6 +95,27 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     await page.setViewportSize({ width: 1280, height: 900 });
   });
 
+  await t.test("what each limit has refused stands below", async (t) => {
+    const base = { scope: "<public>", resource: "service:helloworld:*", rate: "1/d" };
+    for (const limit of [
+      { ...base, id: "enforced", per: "ADDRESS", rate: "1000/s" },
+      { ...base, id: "counting", per: "EVERYONE", shadow: true },
+    ]) {
+      t.equal((await post("/v1/auth/Limits/Create", { limit }, token)).status, 200);
+    }
+    for (const name of ["Ada", "Grace", "Linus"]) await post("/v1/helloworld/Call", { name }, String(key.secret));
+    await go("Usage");
+    const table = page.getByRole("table", { name: "Limits, most refused first" });
+    await table.getByText(/^would have refused 2 calls since/).waitFor({ timeout: 25_000 });
+    await table.getByText(/^refused no calls since/).waitFor();
+    t.equal(
+      await table.getByRole("link", { name: "counting" }).getAttribute("href"),
+      "/console/limits?filter=counting",
+    );
+    t.same(await seriousFaults(page), []);
+    for (const id of ["enforced", "counting"]) await post("/v1/auth/Limits/Delete", { id }, token);
+  });
+
   await t.test("the audit trail is filtered and exported", async (t) => {
     await go("Audit trail");
     await page.getByLabel("Action").fill("key created");
