@@ -5,7 +5,7 @@ import { LimitsService, Per } from "../../src/gen/portico/auth/v1/limits.js";
 import { open } from "../services/auth/open.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { until } from "../support/until.js";
-import { openLimited } from "./guards.js";
+import { callOnce, openLimited } from "./guards.js";
 
 t.test("what is left of each subject is known to both authorities", async (t) => {
   const store = openMemoryStore({ mayBeStale: true, time: Date.now });
@@ -21,6 +21,13 @@ t.test("what is left of each subject is known to both authorities", async (t) =>
   await until(async () => `${await leftOf(first)}` === `${full}` && `${await leftOf(second)}` === `${full}`);
   t.same(await leftOf(first), full);
   t.same(await leftOf(second), full);
+  const guard = await first.guard();
+  // It borrows from the first authority only, so the subjects of the second are unavailable to it.
+  const calls = addresses.flatMap((address) => Array.from({ length: 30 }, () => callOnce(guard, { address })));
+  await Promise.allSettled(calls);
+  const refusedAt = async ({ call }: typeof second) =>
+    (await call(LimitsService.list, { pageSize: 0, pageToken: "" }, first.token)).limits[0]?.refused ?? 0n;
+  await until(async () => (await refusedAt(first)) > 0n && (await refusedAt(first)) === (await refusedAt(second)));
   await second.close();
   const began = performance.now();
   await leftOf(first);
