@@ -2,7 +2,8 @@
 // that the other one lends.
 import t from "tap";
 import { LimitsService, Per } from "../../src/gen/portico/auth/v1/limits.js";
-import { open } from "../services/auth/open.js";
+import type { StoredWrite } from "../../src/store/store.js";
+import { open as openAuthority } from "../services/auth/open.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { until } from "../support/until.js";
 import { callOnce, openLimited } from "./guards.js";
@@ -10,7 +11,7 @@ import { callOnce, openLimited } from "./guards.js";
 t.test("what is left of each subject is known to both authorities", async (t) => {
   const store = openMemoryStore({ mayBeStale: true, time: Date.now });
   const first = await openLimited(t, { store, leaseMs: 1_000 });
-  const second = await open(t, { store, leaseMs: 1_000 });
+  const second = await openAuthority(t, { store, leaseMs: 1_000 });
   await first.create({ id: "daily", per: Per.ADDRESS, rate: "10/s", burst: 10n });
   const addresses = Array.from({ length: 8 }, (_, index) => `192.0.2.${index}`);
   const ask = ({ call }: typeof second, address: string) =>
@@ -32,4 +33,39 @@ t.test("what is left of each subject is known to both authorities", async (t) =>
   const began = performance.now();
   await leftOf(first);
   t.ok(performance.now() - began < 2_000, "an authority that is gone delays it by a second at most");
+});
+
+t.test("requests that come while the others are asked are one more question", async (t) => {
+  const store = openMemoryStore({ mayBeStale: true, time: Date.now });
+  const sent: string[] = [];
+  const open = new Set<string>();
+  let most = 0;
+  const commit: typeof store.commit = (writes, options) => {
+    for (const { kind, key } of writes as readonly StoredWrite[]) {
+      if (!key.startsWith("uses/question/")) continue;
+      if (kind === "delete") open.delete(key);
+      else open.add(key);
+      if (kind === "set") sent.push(key);
+    }
+    most = Math.max(most, open.size);
+    return store.commit(writes, options);
+  };
+  const asking = await openLimited(t, { store: { ...store, commit } });
+  const other = await openAuthority(t, { store });
+  await asking.create({ id: "daily", rate: "10/s", burst: 10n });
+  const list = { pageSize: 0, pageToken: "" };
+  await until(async () => {
+    await asking.call(LimitsService.list, list, asking.token);
+    return sent.length > 0;
+  });
+  sent.length = 0;
+  const asked = [];
+  for (let request = 0; request < 50; request++) {
+    asked.push(asking.call(LimitsService.list, list, asking.token));
+    await new Promise(setImmediate);
+  }
+  for (const { limits } of await Promise.all(asked)) t.equal(limits.length, 1);
+  t.equal(most, 1, "one at a time");
+  t.ok(sent.length > 0 && sent.length < 50, `${sent.length} questions`);
+  await other.close();
 });

@@ -6,7 +6,8 @@
  *     uses/response/<asking lender>/<number>/<lender>   what one of the others knows
  *
  * The store tells the others of a row; one that does not respond within a second is left out. The
- * rows are deleted then, and expire where that fails.
+ * rows are deleted then, and expire where that fails. Each authority has one question at a time:
+ * what is asked meanwhile is the next one, so that many requests cost the store little.
  */
 import type { Logger } from "pino";
 import { budgetKey, lenderOf } from "../../../src/limits/lenders.js";
@@ -58,6 +59,8 @@ export class SharedUses implements LimitUses {
   #seen = new Set<string>();
   readonly #waiting = new Set<() => void>();
   #asking: Question | undefined;
+  /** Settles when the question that was sent last has its responses. */
+  #sent: Promise<unknown> = Promise.resolve();
   #number = 0;
 
   constructor(options: Options) {
@@ -100,7 +103,7 @@ export class SharedUses implements LimitUses {
     return this.#lenders.filter((id) => id !== this.#options.lender.id);
   }
 
-  /** What the others know of the item. Items of one turn of the event loop are one question. */
+  /** What the others know of the item. */
   async #ask(item: Item): Promise<readonly Known[]> {
     if (this.#others.length === 0) return [];
     this.#asking ??= this.#begin();
@@ -111,7 +114,9 @@ export class SharedUses implements LimitUses {
 
   #begin(): Question {
     const items: Item[] = [];
-    const responses = new Promise<void>((resolve) => setImmediate(resolve)).then(async () => {
+    // Items of one turn of the event loop are one question, too.
+    const turn = this.#sent.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
+    const responses = turn.then(async () => {
       this.#asking = undefined;
       try {
         return await this.#responses(items);
@@ -120,6 +125,7 @@ export class SharedUses implements LimitUses {
         return [];
       }
     });
+    this.#sent = responses;
     return { items, responses };
   }
 

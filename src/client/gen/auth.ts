@@ -444,11 +444,11 @@ export interface LimitUse {
   readonly limit?: Limit;
   /** Who shares it, such as `bob`, `ptk_4fGh81` or `192.0.2.7`; empty for everyone. */
   readonly subject: string;
-  /** Calls that may come now by the rate. Absent without a rate, and where another authority counts it. */
+  /** Calls that may come now by the rate. Absent without a rate, and where the authority that counts it does not respond. */
   readonly rateLeft?: Int64;
   /** Calls that are left in the day or month. Absent without a quota. */
   readonly quotaLeft?: Int64;
-  /** Calls that may be opened now. Absent without such a number, and where another authority counts it. */
+  /** Calls that may be opened now. Absent without such a number, and where the authority that counts it does not respond. */
   readonly concurrentLeft?: Int64;
 }
 
@@ -651,9 +651,9 @@ export interface ListUsageResponse {
 
 export interface ListedLimit {
   readonly limit?: Limit;
-  /** Calls that it has refused, or as a shadow would have refused, as far as the authority that answers was told. */
+  /** Calls that it has refused, or as a shadow would have refused, at all authorities that respond within a second. */
   readonly refused: Int64;
-  /** From when on they are counted: the start of the authority, or when the limit was created or set. */
+  /** From when on they are counted: the start of an authority, or when the limit was created or set. */
   readonly since?: Timestamp;
 }
 

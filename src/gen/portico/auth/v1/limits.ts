@@ -67,9 +67,9 @@ export interface ListedLimit {
   limit:
     | Limit
     | undefined;
-  /** Calls that it has refused, or as a shadow would have refused, as far as the authority that answers was told. */
+  /** Calls that it has refused, or as a shadow would have refused, at all authorities that respond within a second. */
   refused: bigint;
-  /** From when on they are counted: the start of the authority, or when the limit was created or set. */
+  /** From when on they are counted: the start of an authority, or when the limit was created or set. */
   since: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -129,7 +129,7 @@ export interface LimitUse {
     | undefined;
   /** Who shares it, such as `bob`, `ptk_4fGh81` or `192.0.2.7`; empty for everyone. */
   subject: string;
-  /** Calls that may come now by the rate. Absent without a rate, and where another authority counts it. */
+  /** Calls that may come now by the rate. Absent without a rate, and where the authority that counts it does not respond. */
   rateLeft?:
     | bigint
     | undefined;
@@ -137,7 +137,7 @@ export interface LimitUse {
   quotaLeft?:
     | bigint
     | undefined;
-  /** Calls that may be opened now. Absent without such a number, and where another authority counts it. */
+  /** Calls that may be opened now. Absent without such a number, and where the authority that counts it does not respond. */
   concurrentLeft?: bigint | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
