@@ -45,6 +45,8 @@ const ENDED_AT_ONCE = "it ended the connection at once";
 const ENDED = new Error(`${ENDED_AT_ONCE}: it may want TLS, or not believe the certificate of this end`);
 const TOO_SLOW = new Error(`there was no connection within ${CONNECT_MS / 1000} s`);
 const NO_HTTP2 = new Error("it speaks TLS, but not HTTP/2");
+const NO_HTTP2_IN_PLAIN = new Error("it responds, but not in HTTP/2: it is no gRPC server, or wants TLS");
+const NO_TLS = "it responds without TLS";
 
 /** Maximum bytes of one read; the same as in Node. */
 const READ_SIZE = 64 * 1024;
@@ -173,7 +175,7 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#reason = endedBecauseOf(this.#options.tls?.cert);
     socket.on("error", (error) => {
       // When a name has several addresses, there is one error for each.
-      this.#reason = error instanceof AggregateError ? error.errors.at(-1) : error;
+      this.#reason = error instanceof AggregateError ? error.errors.at(-1) : inOneLine(error);
     });
     this.#timer = setTimeout(() => socket.destroy(TOO_SLOW), CONNECT_MS);
     socket.once("error", failed);
@@ -303,7 +305,9 @@ export class Http2Channel implements Channel, ConnectionOwner {
 
   onClosed(connection: ClientConnection): void {
     this.#connections.delete(connection);
-    if (connection === this.#current) this.#replace(connection);
+    if (connection !== this.#current) return;
+    if (connection.malformedStart) this.#reason = NO_HTTP2_IN_PLAIN;
+    this.#replace(connection);
   }
 
   /**
@@ -331,6 +335,13 @@ function endedBecauseOf(cert: Buffer | undefined): Error {
   if (fault === undefined) return ENDED;
   const span = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
   return new Error(`${ENDED_AT_ONCE}: the certificate of this process ${fault} (${span}); is its clock right?`);
+}
+
+/** Messages of OpenSSL have several lines, with places in its source; `reason` is the words. */
+function inOneLine(error: Error & { readonly reason?: string }): Error {
+  const { reason } = error;
+  if (reason === undefined) return error;
+  return new Error(reason === "wrong version number" ? NO_TLS : reason, { cause: error });
 }
 
 /** A channel over one connection, for the calls that verify it. */

@@ -48,6 +48,9 @@ export class ClientConnection extends Connection {
   ready = false;
   /** A call on this connection has got a response, perhaps with an error. */
   served = false;
+  /** The server's first bytes were not SETTINGS, so it does not speak HTTP/2. */
+  malformedStart = false;
+  #settled = false;
   /**
    * The next stream ID. IDs are never used twice (RFC 9113, section 5.1.1), so a connection without
    * IDs left accepts no more calls.
@@ -107,6 +110,11 @@ export class ClientConnection extends Connection {
     super.onFrame(type, flags, streamId, buffer, start, end);
   }
 
+  override fail(errorCode: number, message: string): void {
+    this.malformedStart ||= !this.#settled && errorCode !== ErrorCode.NO_ERROR;
+    super.fail(errorCode, message);
+  }
+
   /** Closes the connection. Its calls have already ended. */
   close(): void {
     this.fail(ErrorCode.NO_ERROR, "");
@@ -132,6 +140,7 @@ export class ClientConnection extends Connection {
 
   protected onSettings(first: boolean): void {
     if (first) {
+      this.#settled = true;
       this.#owner.onReady(this);
     } else {
       this.#owner.onCapacity(this);
