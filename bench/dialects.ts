@@ -104,7 +104,7 @@ class Row {
 async function prepare(folder: string): Promise<[System, System]> {
   const contract = descriptors(folder);
   annotate(contract);
-  const portico = await meshBeforeGo("Portico", await buildAndInstall(folder), contract);
+  const portico = await meshBeforeGo("Portico", await buildAndInstall(folder), { contract });
   const peer = await envoy(folder, contract, ["connect_grpc_bridge", "grpc_web"]);
   // In Envoy, an annotated method has no other path for JSON.
   return [portico, { ...peer, path: ANNOTATED_PATH }];

@@ -63,6 +63,10 @@ export async function prepare(folder: string): Promise<System[]> {
     await mesh("Portico mesh, http2 → grpc-js", await copy(portico), "http2", "grpc-js"),
     await mesh("Portico mesh, grpc-js → grpc-js", await copy(portico), "grpc-js", "grpc-js"),
     await meshBeforeGo("Portico mesh → Go gRPC", await copy(portico)),
+    {
+      ...(await meshBeforeGo("Portico mesh → Go gRPC, five services", await copy(portico), { services: 5 })),
+      tables: ["variant"],
+    },
     ...(await peers(folder, ceiling)),
   ];
 }
@@ -121,17 +125,20 @@ export async function mesh(
 /**
  * A mesh with the service that is also behind grpc-gateway, Envoy and the gateway in Rust.
  * @param contract file of the FileDescriptorSet
+ * @param services how many services without options the gateway has, all of one server
  */
 export async function meshBeforeGo(
   name: string,
   { folder, token }: Installation,
-  contract = descriptors(folder),
+  { contract = descriptors(folder), services = 1 }: { contract?: string; services?: number } = {},
 ): Promise<System> {
   const service = await goService();
   if (service === undefined) return { ...system(name, [], token), missing: "there is no Go" };
   const target = `127.0.0.1:${service.port}`;
-  const entry = { name: "helloworld", target, descriptors: contract };
-  writeFileSync(join(folder, "portico.json"), JSON.stringify({ services: [entry] }));
+  const entries = Array.from({ length: services }, (_, index) => {
+    return { name: `helloworld${index || ""}`, target, descriptors: contract };
+  });
+  writeFileSync(join(folder, "portico.json"), JSON.stringify({ services: entries }));
   const data = { PORTICO_DATA: folder };
   const authority = await role("authority", ["authority"], data);
   const gateway = await role("gateway", ["gateway"], { ...data, PORTICO_AUTHORITY: `127.0.0.1:${authority.port}` });
