@@ -27,6 +27,8 @@ const STYLES = {
   lean: { omitZeros: true },
   lenient: { ignoreUnknown: true, omitZeros: true },
   changing: { jsonNames: JsonNames.PROTO, omitZeros: true },
+  enveloped: { jsonNames: JsonNames.PROTO, omitZeros: true, rest: RestStyle.GRPC_GATEWAY },
+  unset: { rest: RestStyle.GRPC_GATEWAY },
 };
 
 function servicesWith(styles: Readonly<Record<string, Partial<ServiceOptions>>>): ExternalService[] {
@@ -190,6 +192,36 @@ t.test("documents, searches and tools have the names of the service", async (t) 
     inputSchema: { properties: { pageSize: {} }, additionalProperties: false },
     outputSchema: { required: [/./] },
   });
+});
+
+t.test("the document of a service for clients of grpc-gateway has the lines and errors that it sends", async (t) => {
+  const { paths, components } = (await call("/openapi/enveloped.json")).body;
+  const { 200: success, default: failure } = paths["/enveloped/lib/shelves/{shelvesId}/list"].get.responses;
+  const { example, "x-item-schema": lines } = success.content["application/json"];
+  const output = { $ref: "#/components/schemas/library.Entry-output" };
+  const error = { $ref: "#/components/schemas/grpc-gateway-error" };
+  t.match(lines.anyOf, [{ properties: { result: output } }, { properties: { error } }]);
+  t.match(failure.content["application/json"].schema, error);
+  const { properties, required } = components.schemas["library.Entry-output"];
+  t.equal(required, undefined);
+  t.ok("page_size" in JSON.parse(example).result);
+
+  const origin = `http://127.0.0.1:${deployment.gateway.address.port}`;
+  const response = await fetch(`${origin}/enveloped/lib/shelves/1/list?page_size=1`);
+  const [line = ""] = (await response.text()).split("\n");
+  t.same(JSON.parse(line), { result: { name: "shelves/1", page_size: 1 } });
+  for (const name of Object.keys(JSON.parse(line).result)) t.ok(name in properties, name);
+  const failed = await call("/enveloped/lib/fail/7");
+  t.match(failed.body, { code: 5, message: "no such shelf" });
+  for (const name of Object.keys(failed.body)) t.ok(name in components.schemas["grpc-gateway-error"].properties, name);
+});
+
+t.test("the document of a service that writes null for what is not set allows null", async (t) => {
+  const { components } = (await call("/openapi/unset.json")).body;
+  const { properties, required } = components.schemas["library.Entry-output"];
+  t.ok(required.includes("book"));
+  t.match(properties.book.anyOf, [{ $ref: /Book-output$/ }, { type: "null" }]);
+  t.match(await call("/unset/lib/shelves/1"), { status: 200, body: { name: "shelves/1", book: null } });
 });
 
 t.test("a call keeps the options with which it began", async (t) => {
