@@ -15,7 +15,7 @@ import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
-import { type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
+import { checkTlsFiles, type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
@@ -159,7 +159,9 @@ export async function openRegistry(
   const secretFiles = (options: SecretOptions) => secretFilesOf(config.credentials, options);
   const isOwn = (target: GrpcTarget) => isOwnAddress(target, listening);
   const common = { guard, owners, connect, secretFiles, log, budget, authorities };
-  const registry = createRegistry({ ...common, external: config.services, serviceLog, isOwn });
+  const checkFiles = (options: SecretOptions) => checkTlsFiles(config.credentials, options);
+  const own = { isOwn, checkTlsFiles: checkFiles };
+  const registry = createRegistry({ ...common, external: config.services, serviceLog, ...own });
   const following = followServices({ file: config.configFile, registry, log });
   await Promise.race([registry.tried(), sleep(CONFIGURED_WAIT_MS, undefined, { ref: false })]);
   const close = (): void => {

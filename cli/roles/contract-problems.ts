@@ -2,19 +2,20 @@
  * Finds the parts of an added service's contract that a server will not serve as they are declared.
  * For that it reads the contract once.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { applyHttpRules } from "../../services/registry/apply-http-rules.js";
-import { grpcServicesOf, readContract } from "../../services/registry/contract.js";
-import { readOnce } from "../../services/registry/external-reading.js";
+import { readContract } from "../../services/registry/contract.js";
+import { readDescriptorFile, readOnce } from "../../services/registry/external-reading.js";
 import { readHttpRules } from "../../services/registry/http-rules.js";
-import type { ReflectedContract } from "../../services/registry/reflection-client.js";
 import { problemsOf } from "../../services/registry/shared-names.js";
 import { formatServiceTarget } from "../../src/address/srv.js";
 import type { Config } from "../../src/config/config.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
+import { MalformedFileError } from "../../src/config/secret-files.js";
 import { createLog } from "../../src/log.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { openTransport, Process } from "../../src/process/process.js";
+import { checkTlsFiles } from "../../src/process/service-secrets.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 
 /** Maximum time for reading the contract from the targets, in milliseconds. */
@@ -35,11 +36,17 @@ export async function problemsIn(service: ExternalService, config: Config): Prom
   const rules = await readHttpRules(options.httpRules).catch((error: Error) => {
     throw new CommandError(`Nothing was added: ${error.message}`, EXIT.usage);
   });
+  try {
+    checkTlsFiles(config.credentials, options);
+  } catch (error) {
+    // A file that is not there yet is told when the contract is read.
+    if (error instanceof MalformedFileError) throw new CommandError(`Nothing was added: ${error.message}`, EXIT.usage);
+  }
   const file = typeof given === "string" ? given : undefined;
   if (file !== undefined && !existsSync(file)) return [];
   const reflected = file === undefined ? await reflect(service, config) : undefined;
   try {
-    const contract = reflected ?? inFile(file as string);
+    const contract = reflected ?? (await readDescriptorFile(file as string));
     const { descriptors, problems } = applyHttpRules(contract, rules);
     const checked = readContract(name, descriptors, contract.grpcServices);
     return [...problems, ...problemsOf(checked, options.bindingPrefix)];
@@ -49,12 +56,7 @@ export async function problemsIn(service: ExternalService, config: Config): Prom
   }
 }
 
-function inFile(file: string): ReflectedContract {
-  const descriptors = readFileSync(file);
-  return { descriptors, grpcServices: grpcServicesOf(descriptors) };
-}
-
-async function reflect(service: ExternalService, config: Config): Promise<ReflectedContract> {
+async function reflect(service: ExternalService, config: Config) {
   const reading = new Process(config, createLog("silent"));
   try {
     const transport = await openTransport(reading);

@@ -97,13 +97,21 @@ export function formatTarget({ address, weight }: { readonly address: string; re
 
 /**
  * The content of a descriptor file, in base64.
+ * @throws {Error} if it is larger than the log accepts, or cannot be read
+ */
+export function descriptorsIn(path: string): string {
+  const { size } = statSync(path);
+  if (size > MAX_DESCRIPTORS) throw new Error(`has ${size} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
+  return readFileSync(path, "base64");
+}
+
+/**
+ * The same for the file that a flag names.
  * @throws {CommandError}
  */
 export function readDescriptors(path: string): string {
   try {
-    const { size } = statSync(path);
-    if (size > MAX_DESCRIPTORS) throw new Error(`has ${size} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
-    return readFileSync(path, "base64");
+    return descriptorsIn(path);
   } catch (error) {
     throw new CommandError(`--descriptors: ${path}: ${(error as Error).message}`, EXIT.usage);
   }

@@ -3,7 +3,6 @@
  * enrolment. They are in the authority's log, so that all authorities follow them. With `--config`,
  * the commands change the configuration file instead, which needs no login.
  */
-import { readFileSync } from "node:fs";
 import { Option } from "commander";
 import { formatServiceTarget } from "../../src/address/srv.js";
 import type { ConfiguredService, PutServiceRequest, ServiceListing } from "../../src/api/types.js";
@@ -19,6 +18,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 import {
+  descriptorsIn,
   fileMembers,
   formatTarget,
   type OptionFlags,
@@ -270,8 +270,8 @@ function requestOf({ name, targets, descriptors, options }: ExternalService) {
 
 function contentOf(path: string): string {
   try {
-    return readFileSync(path, "base64");
+    return descriptorsIn(path);
   } catch (error) {
-    throw new CommandError((error as Error).message);
+    throw new CommandError(`${path}: ${(error as Error).message}`);
   }
 }

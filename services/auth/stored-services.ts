@@ -4,6 +4,7 @@ import { ConfiguredService } from "../../src/gen/portico/registry/v1/services.js
 import type { Context } from "../../src/rpc/service.js";
 import { accountOfDefault, authorOf } from "./endpoints/checks.js";
 import type { Changes } from "./log/changelog/changes.js";
+import type { LogEvent } from "./log/changelog/decide.js";
 import type { Journal, StateListener } from "./log/changelog/journal.js";
 import type { State } from "./log/state/state.js";
 
@@ -47,17 +48,19 @@ export class StoredServices implements StateListener {
   async put(
     context: Context,
     given: ConfiguredService,
-    { create, keepDescriptors }: { create: boolean; keepDescriptors: boolean },
+    { create, keepDescriptors, dryRun }: { create: boolean; keepDescriptors: boolean; dryRun: boolean },
   ): Promise<void> {
     accountOfDefault(context);
-    await this.#changes.make(authorOf(context), (state) => {
+    const decide = (state: State): LogEvent[] => {
       const before = state.services.get(given.name);
       if (create && before !== undefined) throw alreadyExists(`The log has a service ${given.name} already`);
       const isKept = keepDescriptors && given.descriptors.length === 0;
       const service = isKept ? { ...given, descriptors: before?.descriptors ?? NONE } : given;
       checkSize(state, service);
       return [{ $case: "servicePut", value: { service } }];
-    });
+    };
+    if (dryRun) decide(this.#journal.state);
+    else await this.#changes.make(authorOf(context), decide);
   }
 
   /** @throws {StatusError} (rejects) as in services/registry/service-log.ts */

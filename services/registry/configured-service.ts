@@ -5,6 +5,7 @@
 import { formatServiceTarget, parseServiceTarget } from "../../src/address/srv.js";
 import {
   checkAssertion,
+  checkTls,
   type ExternalService,
   type ExternalTarget,
   MAX_WEIGHT,
@@ -64,6 +65,7 @@ export function externalServiceOf(given: ConfiguredService): ExternalService {
     options: optionsOf(given.options ?? noServiceOptions()),
   };
   named("options.assertion", () => checkAssertion(service));
+  named("options.tls", () => checkTls(service));
   read.set(given, service);
   return service;
 }

@@ -72,7 +72,11 @@ export async function read(
   }
 }
 
-async function readDescriptorFile(path: string): Promise<ReflectedContract> {
+/**
+ * The contract in a file with a google.protobuf.FileDescriptorSet.
+ * @throws {Error} (rejects)
+ */
+export async function readDescriptorFile(path: string): Promise<ReflectedContract> {
   const { size } = await stat(path);
   if (size > MAX_DESCRIPTORS) throw new Error(`the file has ${size} bytes; at most ${MAX_DESCRIPTORS} are accepted`);
   const descriptors = await readFile(path);

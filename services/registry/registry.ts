@@ -43,7 +43,7 @@ import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
 import { RejectedInstances } from "./rejected-instances.js";
 import type { ServiceLog } from "./service-log.js";
-import { services } from "./services.js";
+import { type ServicesOptions, services } from "./services.js";
 import type { NameProblem } from "./shared-names.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
@@ -69,6 +69,8 @@ interface RegistryOptions {
   readonly isOwn?: (target: GrpcTarget) => boolean;
   /** As in ExternalOptions. */
   readonly secretFiles?: ExternalOptions["secretFiles"];
+  /** As in ServicesOptions; default: every file is as it must be. */
+  readonly checkTlsFiles?: ServicesOptions["checkTlsFiles"];
   readonly log: Logger;
   /**
    * The memory budget of the process, from which the reading of contracts reserves; default a
@@ -110,19 +112,12 @@ export interface Registry {
 /** @throws {ConfigError} if an external service has an invalid name */
 export function createRegistry(options: RegistryOptions): Registry {
   const { guard, external, externalRefresh = 30_000, owners, connect, log, budget, authorities = () => 1 } = options;
-  const { serviceLog, secretFiles, isOwn = () => false } = options;
+  const { serviceLog, secretFiles, isOwn = () => false, checkTlsFiles = () => {} } = options;
   const directory = new Directory({ owners, log, budget });
   const rejected = new RejectedInstances();
   const reach = new Reach(authorities);
-  const configured = new ConfiguredServices({
-    serviceLog,
-    directory,
-    connect,
-    secretFiles,
-    reach,
-    refresh: externalRefresh,
-    log,
-  });
+  const parts = { directory, reach, connect };
+  const configured = new ConfiguredServices({ ...parts, serviceLog, secretFiles, refresh: externalRefresh, log });
   configured.setFile(external);
 
   const visibleTo = (context: BuiltInContext) => (endpoint: Endpoint) => isVisible(guard, context, endpoint);
@@ -152,7 +147,7 @@ export function createRegistry(options: RegistryOptions): Registry {
           list: (_request, context) => list({ directory, reach, configured }, context, visibleTo(context)),
           describe,
         }),
-        ...(serviceLog ? [services({ serviceLog, configured, directory, rejected, reach, connect, isOwn })] : []),
+        ...(serviceLog ? [services({ ...parts, serviceLog, configured, rejected, isOwn, checkTlsFiles })] : []),
       ],
     },
     add: (instance) => directory.claimAndJoin(instance, { local: true }),

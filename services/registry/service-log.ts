@@ -14,7 +14,7 @@ export interface ServiceLog {
   sync(context: Context): Promise<void>;
   /**
    * Adds a service, or replaces the one of its name. When this resolves, every authority with a
-   * valid lease has the change.
+   * valid lease has the change. A dry run only throws what the change would.
    * @throws {StatusError} (rejects) as `sync`; ALREADY_EXISTS; RESOURCE_EXHAUSTED if the log has
    *   too many services, or too large ones
    */
@@ -32,4 +32,6 @@ export interface PutOptions {
   readonly create: boolean;
   /** Whether the earlier descriptors stay, if the service has none. */
   readonly keepDescriptors: boolean;
+  /** Whether nothing is written. */
+  readonly dryRun: boolean;
 }

@@ -6,11 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { GrpcTarget } from "../../src/address/address.js";
 import { formatServiceTarget, type ServiceTarget } from "../../src/address/srv.js";
 import type { ExternalService } from "../../src/config/configured-services.js";
+import { MalformedFileError } from "../../src/config/secret-files.js";
 import { builtInOverlapOf } from "../../src/contract/built-in-routes.js";
 import { type Endpoint, pathOf } from "../../src/contract/endpoint.js";
 import { bindingsOf } from "../../src/contract/http-rule.js";
 import { alreadyExists, invalidArgument, notFound, resourceExhausted, StatusError } from "../../src/errors.js";
 import { Joined } from "../../src/gen/portico/registry/v1/registry.js";
+import type { ServiceOptions } from "../../src/gen/portico/registry/v1/service_options.js";
 import {
   type FoundEndpoint,
   type ListServicesResponse,
@@ -26,7 +28,7 @@ import type { Directory } from "./directory.js";
 import { endpointsOf } from "./entry.js";
 import { type Connect, readOnce } from "./external-reading.js";
 import { instanceOf } from "./external-target.js";
-import { HttpRulesError, readHttpRules } from "./http-rules.js";
+import { type HttpRules, readHttpRules } from "./http-rules.js";
 import type { Reach } from "./reach.js";
 import type { ReflectedContract } from "./reflection-client.js";
 import type { RejectedInstances } from "./rejected-instances.js";
@@ -52,6 +54,11 @@ export interface ServicesOptions {
   readonly connect: Connect;
   /** Whether this process listens at the target. */
   readonly isOwn: (target: GrpcTarget) => boolean;
+  /**
+   * Reads the files for TLS in the folder of this process.
+   * @throws {SecretFileError} as in src/process/service-secrets.ts
+   */
+  readonly checkTlsFiles: (options: ServiceOptions) => void;
 }
 
 /** The gRPC service portico.registry.v1.Services. */
@@ -139,8 +146,8 @@ async function put(
     if (("host" in target && isOwn(target)) || isOfThisProcess(options.directory, target)) throw ownPort(target);
   }
   const found = await find(service, options);
+  await serviceLog.put(context, given, { create, keepDescriptors, dryRun });
   if (dryRun) return found;
-  await serviceLog.put(context, given, { create, keepDescriptors });
   const late = await applied(options, service.name);
   // Shown once: whoever has it can make assertions for the service.
   const isNew = given.options?.assertion === true && before?.options?.assertion !== true;
@@ -182,7 +189,10 @@ function ownPort(target: ServiceTarget): StatusError {
  */
 async function find(service: ExternalService, options: ServicesOptions): Promise<PutServiceResponse> {
   const { directory, connect } = options;
-  const problems = sharedTargets(service, options);
+  const rules = await readHttpRules(service.options.httpRules).catch((error: Error) => {
+    throw invalidArgument(`service.options.http_rules: ${error.message}`, error);
+  });
+  const problems = [...sharedTargets(service, options), ...unreadableFiles(service, options)];
   let read: ReflectedContract;
   try {
     read = await readOnce(service, connect, READ_MS);
@@ -191,7 +201,7 @@ async function find(service: ExternalService, options: ServicesOptions): Promise
   }
   const target = service.targets[0]!;
   if (service.descriptors === undefined && read.grpcServices.some(isOfPortico)) throw ownPort(target.target);
-  const { contract, problems: own } = await checked(service, read, directory);
+  const { contract, problems: own } = await checked(service, { read, rules }, directory);
   const { bindingPrefix } = service.options;
   return PutServiceResponse.fromPartial({
     endpoints: contract.endpoints.map((endpoint) => foundEndpoint(endpoint, bindingPrefix)),
@@ -204,15 +214,33 @@ function isOfPortico(grpcService: string): boolean {
   return grpcService.startsWith("portico.registry.v1.") || grpcService.startsWith("portico.auth.v1.");
 }
 
-/** @throws {StatusError} (rejects) INVALID_ARGUMENT if Portico cannot serve the contract */
-async function checked(service: ExternalService, contract: ReflectedContract, directory: Directory) {
+/**
+ * The files for TLS that cannot be read now. They may be put into the folder later.
+ * @throws {StatusError} INVALID_ARGUMENT for a file that is there, and is no PEM
+ */
+function unreadableFiles({ descriptors, options }: ExternalService, { checkTlsFiles }: ServicesOptions): string[] {
   try {
-    const rules = await readHttpRules(service.options.httpRules);
-    const { instance, problems } = instanceOf(service, service.targets[0]!, contract, rules);
+    checkTlsFiles(options);
+    return [];
+  } catch (error) {
+    const { message } = error as Error;
+    if (error instanceof MalformedFileError) throw invalidArgument(`service.options.tls: ${message}`, error);
+    // Without descriptors, the reading of the contract fails for the same reason.
+    return descriptors === undefined ? [] : [`this authority cannot use its certificates: ${message}`];
+  }
+}
+
+/** @throws {StatusError} (rejects) INVALID_ARGUMENT if Portico cannot serve the contract */
+async function checked(
+  service: ExternalService,
+  { read, rules }: { readonly read: ReflectedContract; readonly rules: HttpRules },
+  directory: Directory,
+) {
+  try {
+    const { instance, problems } = instanceOf(service, service.targets[0]!, read, rules);
     return { contract: await directory.read(instance), problems };
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof HttpRulesError) throw invalidArgument(`service.options.http_rules: ${message}`, error);
     if (service.descriptors === undefined || !(error instanceof StatusError)) throw error;
     throw new StatusError(error.code, `service.descriptors: ${message}`, { cause: error });
   }

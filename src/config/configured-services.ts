@@ -73,6 +73,7 @@ export function parseExternalService(entry: unknown, folder: string): ExternalSe
   const file = descriptors === undefined ? undefined : resolve(folder, descriptors);
   const service = { name, targets: targets.map(parseTarget), descriptors: file, options };
   checkAssertion(service);
+  checkTls(service);
   return service;
 }
 
@@ -84,6 +85,12 @@ export function checkAssertion({ targets, options }: Pick<ExternalService, "targ
   throw new SyntaxError(
     `assertion is sent over TLS, to a loopback address or a unix socket only, not to ${shown}: use grpcs:// or dns+srvs://`,
   );
+}
+
+/** @throws {SyntaxError} if an option for TLS would have no effect, because no target has TLS */
+export function checkTls({ targets, options }: Pick<ExternalService, "targets" | "options">): void {
+  if (options.tls === undefined || targets.some(({ target }) => "tls" in target)) return;
+  throw new SyntaxError("ca, cert, key and serverName are for TLS, and no target has it: use grpcs:// or dns+srvs://");
 }
 
 /** `"127.0.0.1:9000"` or `{"address": "127.0.0.1:9000", "weight": 5}`. @throws {Error} */

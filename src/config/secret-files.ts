@@ -11,6 +11,9 @@ export class SecretFileError extends Error {
   override readonly name = "SecretFileError";
 }
 
+/** The file is there, and its content is not what it must be. */
+export class MalformedFileError extends SecretFileError {}
+
 /** A name without a folder. No name that begins with a dot is accepted. */
 export const SECRET_FILE_NAME = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 

@@ -13,7 +13,7 @@ import { canonicalAddress } from "../address/client-address.js";
 import { isBelowLocalhost, isLoopback } from "../address/loopback.js";
 import { isBinaryName, type Metadata } from "../call/metadata.js";
 import { SETTINGS } from "../config/config.js";
-import { readSecretFile, SECRET_FILE_NAME, SecretFileError } from "../config/secret-files.js";
+import { MalformedFileError, readSecretFile, SECRET_FILE_NAME, SecretFileError } from "../config/secret-files.js";
 import type { Credential, ServiceOptions } from "../gen/portico/registry/v1/service_options.js";
 import type { ServiceTls } from "../rpc/transport.js";
 
@@ -51,6 +51,16 @@ export function secretFilesOf(folder: string | undefined, { credential, tls }: S
 }
 
 /**
+ * Reads the files for TLS, for a service that is to be added.
+ * @param folder PORTICO_CREDENTIALS
+ * @throws {MalformedFileError} for a file without a certificate or its key
+ * @throws {SecretFileError} for a file that cannot be read
+ */
+export function checkTlsFiles(folder: string | undefined, { tls }: SecretOptions): void {
+  if (tls !== undefined) readTls(tls, readerOf(folder));
+}
+
+/**
  * Reads the files for one target.
  * @param folder PORTICO_CREDENTIALS
  * @throws {SecretFileError} if a file cannot be used, or the target may not be shown the credential
@@ -60,10 +70,7 @@ export function readServiceSecrets(
   { credential, tls }: SecretOptions,
   target: GrpcTarget,
 ): ServiceSecrets {
-  const read = (name: string, maxBytes: number): Buffer => {
-    if (folder !== undefined) return readSecretFile(folder, name, maxBytes);
-    throw new SecretFileError(`${SETTINGS.credentials.variable} is not set, so no service has a credential`);
-  };
+  const read = readerOf(folder);
   const own = tls !== undefined && "tls" in target ? readTls(tls, read) : undefined;
   if (credential === undefined) return { shown: undefined, tls: own };
   checkTransport(credential, target);
@@ -77,6 +84,13 @@ export function readServiceSecrets(
 }
 
 type Read = (name: string, maxBytes: number) => Buffer;
+
+function readerOf(folder: string | undefined): Read {
+  return (name, maxBytes) => {
+    if (folder !== undefined) return readSecretFile(folder, name, maxBytes);
+    throw new SecretFileError(`${SETTINGS.credentials.variable} is not set, so no service has a credential`);
+  };
+}
 
 function targetsFileOf({ name }: Credential): string {
   return `${name}.targets`;
@@ -158,7 +172,7 @@ function readTls({ ca, cert, key, serverName }: NonNullable<SecretOptions["tls"]
   try {
     createSecureContext(files);
   } catch (error) {
-    throw new SecretFileError(`${key} is no key for ${cert}: ${(error as Error).message}`);
+    throw new MalformedFileError(`${key} is no key for ${cert}: ${(error as Error).message}`);
   }
   return serverName === "" ? files : { ...files, servername: serverName };
 }
@@ -167,6 +181,6 @@ function checkCertificate(name: string, content: Buffer): void {
   try {
     new X509Certificate(content);
   } catch (error) {
-    throw new SecretFileError(`${name} has no PEM certificate: ${(error as Error).message}`);
+    throw new MalformedFileError(`${name} has no PEM certificate: ${(error as Error).message}`);
   }
 }

@@ -26,7 +26,8 @@ function services(t: Test, before?: object) {
   return {
     data,
     file,
-    run: (...args: string[]) => portico(["services", ...args, "--config", file], { env: { PORTICO_DATA: data } }),
+    run: (...args: string[]) =>
+      portico(["services", ...args, "--config", file], { env: { PORTICO_DATA: data, PORTICO_CREDENTIALS: files } }),
     content: () => JSON.parse(readFileSync(file, "utf8")),
   };
 }
@@ -71,6 +72,7 @@ const source = `syntax = "proto3"; package p; import "other.proto"; service Shop
 const other = `syntax = "proto3"; package other; message M {}`;
 const both = compile(join(temporaryFolder(t), "protos"), { "shop.proto": source, "other.proto": other });
 const files = t.testdir({
+  "text.pem": "no certificate",
   "large.yaml": "# nothing\n".repeat(1024 ** 2),
   // Without other.proto, which comes first. 5 bytes of tags and lengths precede the second name.
   "lacking.binpb": both.subarray(both.indexOf("shop.proto") - 5),
@@ -104,6 +106,21 @@ const refused: [what: string, args: string[], message: RegExp][] = [
     "options that do not fit together",
     ["add", "x", "127.0.0.1:1", "--cert", "own.pem"],
     /^Nothing was added: .*cert and key belong together.*\n$/,
+  ],
+  [
+    "options for TLS without a target that has it",
+    ["add", "x", "127.0.0.1:1", "--ca", "text.pem"],
+    /^Nothing was added: ca, cert, key and serverName are for TLS, and no target has it.*\n$/,
+  ],
+  [
+    "a file for TLS that is no PEM",
+    ["add", "x", "grpcs://127.0.0.1:1", "--ca", "text.pem"],
+    /^Nothing was added: text\.pem has no PEM certificate.*\n$/,
+  ],
+  [
+    "a file for TLS that is no PEM, and descriptors in a file",
+    ["add", "x", "grpcs://127.0.0.1:1", "--ca", "text.pem", "--descriptors", join(files, "none.binpb")],
+    /^Nothing was added: text\.pem has no PEM certificate.*\n$/,
   ],
   ["to remove what is not there", ["remove", "orders"], /has no service orders/],
 ];

@@ -89,11 +89,17 @@ for (const { what, present, one } of LIMITS) {
     const events = present.map((service): LogEvent => ({ $case: "servicePut", value: { service } }));
     for (const event of events) await journal.commit(PORTICO, () => [event]);
     await authority.serviceLog.sync(context);
-    const add = (service: ConfiguredService) =>
-      authority.serviceLog.put(context, service, { create: false, keepDescriptors: false });
-    await t.rejects(add(one), { code: Code.RESOURCE_EXHAUSTED, message: new RegExp(`at most ${what} of configured`) });
+    const add = (service: ConfiguredService, dryRun = false) =>
+      authority.serviceLog.put(context, service, { create: false, keepDescriptors: false, dryRun });
+    const names = () => [...authority.serviceLog.services.keys()];
+    const before = names();
+    const full = { code: Code.RESOURCE_EXHAUSTED, message: new RegExp(`at most ${what} of configured`) };
+    for (const dryRun of [true, false]) await t.rejects(add(one, dryRun), full);
     await add(present[0]!);
+    t.same(names(), before);
     await authority.serviceLog.delete(context, "s1");
+    await add(one, true);
+    t.notOk(names().includes(one.name), "a dry run adds nothing");
     await add(one);
     t.equal(authority.serviceLog.services.size, present.length);
   });

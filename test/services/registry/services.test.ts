@@ -414,6 +414,11 @@ const REFUSED: [what: string, request: PutServiceRequest, message: RegExp][] = [
     /^service\.options\.http_rules: must be at most 256 KiB/,
   ],
   [
+    "files for TLS, without a target that has it",
+    toPut("shop", ["a:1"], { options: options({ tls: { ca: "ca.pem", cert: "", key: "", serverName: "" } }) }),
+    /^service\.options\.tls: .*no target has it/,
+  ],
+  [
     "descriptors of more than 1 MiB",
     toPut("shop", ["a:1"], { descriptors: Buffer.alloc(1024 ** 2 + 1) }),
     /^service\.descriptors: are 1048577 bytes; at most 1048576/,
@@ -433,7 +438,8 @@ t.test("what is wrong is refused with the field, and nothing is added", async (t
   const mesh = await openMesh(t);
   const { put, list } = client(mesh);
   for (const [what, request, message] of REFUSED)
-    await t.rejects(put(request), { code: Code.INVALID_ARGUMENT, message }, what);
+    for (const dryRun of [true, false])
+      await t.rejects(put({ ...request, dryRun }), { code: Code.INVALID_ARGUMENT, message }, what);
   const weighted = toPut("shop", []);
   weighted.service!.targets = [{ address: "a:1", weight: 1_001 }];
   await t.rejects(put(weighted), {
@@ -444,6 +450,53 @@ t.test("what is wrong is refused with the field, and nothing is added", async (t
   t.same(await list(), []);
   await put(twice);
   await t.rejects(put(twice), { code: Code.ALREADY_EXISTS });
+});
+
+/** HTTP rules without a rule, of this many bytes. */
+const rulesOf = (bytes: number): string => "http: {rules: []}\n".padEnd(bytes, "#");
+
+t.test("HTTP rules of 256 KiB and descriptors of 1 MiB are accepted, and one byte more is not", async (t) => {
+  const mesh = await openMesh(t);
+  const { put, list } = client(mesh);
+  const rules = (bytes: number) => toPut("rules", ["127.0.0.1:1"], { options: options({ httpRules: rulesOf(bytes) }) });
+  const set = (bytes: number) => toPut("set", ["127.0.0.1:1"], { descriptors: descriptorsOf(bytes) });
+  await t.rejects(put(rules(256 * 1024 + 1)), { message: /http_rules: must be at most 256 KiB/ });
+  await t.rejects(put(set(1024 ** 2 + 1)), { message: /descriptors: are 1048577 bytes; at most 1048576/ });
+  t.same(await list(), []);
+  await put(rules(256 * 1024));
+  t.match(await put(set(1024 ** 2)), { error: "", endpoints: [{ path: "/v1/set/Call" }] });
+});
+
+/** The contract of p.Shop, with a comment that fills it up to this many bytes. */
+function descriptorsOf(bytes: number): Buffer {
+  const shop = declaring("p.Shop");
+  // Another file, which has a name only. Before each length of four bytes is a tag.
+  const name = "x".repeat(bytes - shop.length - 10);
+  const length = (size: number) =>
+    Buffer.of((size & 127) | 128, ((size >> 7) & 127) | 128, ((size >> 14) & 127) | 128, size >> 21);
+  const file = Buffer.concat([Buffer.of(0x0a), length(name.length), Buffer.from(name)]);
+  return Buffer.concat([shop, Buffer.of(0x0a), length(file.length), file]);
+}
+
+t.test("a dry run is refused as the change would be if the log is full", async (t) => {
+  const mesh = await openMesh(t);
+  const { put, list } = client(mesh);
+  const request = (name: string) =>
+    toPut(name, ["127.0.0.1:1"], { options: options({ httpRules: rulesOf(256 * 1024) }), descriptors: LIBRARY });
+  const names = Array.from({ length: 7 }, (_, index) => `s${index}`);
+  for (const name of names) await put(request(name));
+  const full = { code: Code.RESOURCE_EXHAUSTED, message: /at most 2 MiB of options and HTTP rules/ };
+  for (const dryRun of [true, false]) await t.rejects(put({ ...request("more"), dryRun }), full);
+  t.same((await list()).map(({ service }) => service?.name).sort(), names);
+});
+
+t.test("HTTP rules that cannot be used are refused also if the server does not respond", async (t) => {
+  const mesh = await openMesh(t);
+  const { put, list } = client(mesh);
+  const target = `127.0.0.1:${await freePort()}`;
+  const faulty = toPut("shop", [target], { options: options({ httpRules: "http: [" }) });
+  await t.rejects(put(faulty), { code: Code.INVALID_ARGUMENT, message: /^service\.options\.http_rules: .*no YAML/ });
+  t.same(await list(), []);
 });
 
 t.test("a contract that Portico cannot serve is refused, and nothing is added", async (t) => {
