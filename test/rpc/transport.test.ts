@@ -1,6 +1,9 @@
 // Each transport with each kind of target: a client of one transport reaches a server of the other.
 
 import dns from "node:dns";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { mock } from "node:test";
 import t, { type Test } from "tap";
 import { type GrpcTarget, parseGrpcTarget } from "../../src/address/address.js";
@@ -76,6 +79,17 @@ t.test("the cause names TLS when the server closes the connection without an err
   const cause = { message: /may want TLS, or not believe the certificate/ };
   await t.rejects(ask(t, "http2", target, {}), { cause });
   await t.rejects(ask(t, "http2", secure(target), { ca, ...foreign }), { cause });
+});
+
+t.test("the cause says that the server responds without HTTP/2 or without TLS, in one line", async (t) => {
+  const server = createServer((_, response) => response.end()).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const target = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  const causeOf = (message: string) => ({ cause: { message } });
+  const plain = "it responds, but not in HTTP/2: it is no gRPC server, or wants TLS";
+  await t.rejects(ask(t, "http2", target, {}), causeOf(plain));
+  await t.rejects(ask(t, "http2", secure(target), { ca }), causeOf("it responds without TLS"));
 });
 
 t.test("the cause names the error when a host name has two addresses", async (t) => {

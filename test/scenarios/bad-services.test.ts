@@ -28,6 +28,7 @@ function folder(t: Test): string {
     "lacking.binpb": whole.subarray(whole.indexOf("shop.proto") - 5),
     "text.binpb": "no descriptors",
     "large.binpb": Buffer.alloc(1024 ** 2 + 1),
+    "large.json": JSON.stringify({ services: [{ name: "large", target: "127.0.0.1:1", descriptors: "large.binpb" }] }),
     "10mb.yaml": "# nothing\n".repeat(1024 ** 2),
     "512kib.yaml": "# nothing".padEnd(512 * 1024),
     "broken.yaml": "http:\n  rules: [\n",
@@ -54,6 +55,7 @@ t.test("services that are given wrongly, at a terminal", async (t) => {
   });
   t.teardown(() => portico.stop());
   const values = {
+    folder: cwd,
     credentials,
     free: `127.0.0.1:${await freePort()}`,
     web: await webServer(t),
