@@ -3,7 +3,7 @@
 import t from "tap";
 import { Pages } from "../../../gateway/built-in/pages.js";
 import { noServiceOptions } from "../../../src/config/service-options.js";
-import { RestStyle } from "../../../src/gen/portico/registry/v1/service_options.js";
+import { JsonNames, RestStyle } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { dispatcherOf, listen } from "../../rpc/serve.js";
 import { deploy, login, post } from "../deployment.js";
 import { createLibrary } from "../dialects/http-rule/library.js";
@@ -12,7 +12,8 @@ import { checkClean, launch, screenshot, untilDrawn, visit } from "./browser.js"
 t.test("a call by a REST path", async (t) => {
   const own = [new Pages({ folder: "dist/console" })];
   const server = await listen(t, dispatcherOf([createLibrary()]));
-  const options = { ...noServiceOptions(), rest: RestStyle.GRPC_GATEWAY, bindingPrefix: "/api" };
+  const style = { rest: RestStyle.GRPC_GATEWAY, jsonNames: JsonNames.PROTO, omitZeros: true };
+  const options = { ...noServiceOptions(), ...style, bindingPrefix: "/api" };
   const targets = [{ target: server.address as { host: string; port: number }, weight: 1 }];
   const external = [{ name: "moved", targets, descriptors: createLibrary().descriptors as Buffer, options }];
   const { handler, gateway, logged, close } = await deploy(t.testdir(), { services: [createLibrary()], own, external });
@@ -89,18 +90,20 @@ t.test("a call by a REST path", async (t) => {
     checkClean(t, watched);
   });
 
-  await t.test("the envelopes of grpc-gateway are described and read", async (t) => {
+  await t.test("the envelopes of grpc-gateway are described and read, with names of the .proto file", async (t) => {
     const watched = await visit(t, setting, "/explore/moved/Library.List");
     const { page } = watched;
     const note = page.getByText("For clients of grpc-gateway.");
     t.match(await note.innerText(), /\{"code":5,.* \{"result":…\} .* \{"error":/);
     await page.getByLabel("Call", { exact: true }).selectOption("GET /api/lib/{name=shelves/*}/list");
-    const name = page.locator(".request-part").getByRole("textbox", { name: /^name/ }).first();
-    await name.fill("shelves/1");
+    await page.getByRole("tab", { name: "JSON" }).click();
+    await page.getByLabel("Request as JSON").fill('{"name":"shelves/1","page_size":1}');
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText("complete").waitFor();
     const messages = page.getByRole("list", { name: "Messages" });
     t.equal(await messages.getByText('"result": {').count(), 3);
+    t.equal(await messages.getByText('"page_size": 1').count(), 3);
+    t.equal(await messages.getByText('"shelf"').count(), 0, "zeros are left out");
     await screenshot(page, "explore-envelopes");
     checkClean(t, watched);
   });
