@@ -1,11 +1,12 @@
 /**
  * What limits of calls cost. Each part prints a table.
  *
- *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers|gateway
+ *     node --expose-gc --import=tsx limits.ts guard|subjects|borrowers|lending|gateway
  *
  * `guard`: processor time of `Guard.count` for calls that no limit, one or three count, in turn.
  * `subjects`: memory and time of a lender for a million subjects of one limit.
  * `borrowers`: a lender's time where up to a thousand guards borrow of one subject.
+ * `lending`: an authority's time where 200 guards borrow of a million subjects over HTTP/2.
  * `gateway`: calls through `portico server`, by wrk, with and without a limit in turn.
  */
 import { execFile } from "node:child_process";
@@ -18,12 +19,21 @@ import type { Test } from "tap";
 import { Lender } from "../services/auth/limits/lender.js";
 import type { OpenGuard } from "../src/access/guard.js";
 import type { Admission } from "../src/call/admission.js";
-import { Budget, type Need } from "../src/gen/portico/auth/v1/lending.js";
+import {
+  type BorrowRequest,
+  type BorrowResponse,
+  Budget,
+  LendingService,
+  type Loan,
+  type Need,
+} from "../src/gen/portico/auth/v1/lending.js";
 import { type Limit, Per } from "../src/gen/portico/auth/v1/limits.js";
+import { type CallStream, stream } from "../src/rpc/client.js";
+import { Http2Channel } from "../src/rpc/http2/channel.js";
 import { ENDPOINT, limitOf, openLimited } from "../test/limits/guards.js";
 import { silent } from "../test/services/auth/open.js";
 import { administrator, call, start } from "../test/support/process.js";
-import { processorTime } from "./processes.js";
+import { freePort, processorTime } from "./processes.js";
 
 const RATE = { rate: "1000000/s", burst: 1_000_000n };
 /** Each batch is counted in one turn, as by a gateway with many calls at once. */
@@ -232,6 +242,89 @@ async function measureBorrowers(): Promise<void> {
   }
 }
 
+const GUARDS = 200;
+
+/** Each stream asks again once it has its response, for the first time of most subjects. */
+async function measureLending(): Promise<void> {
+  const data = mkdtempSync(join(tmpdir(), "portico-bench-"));
+  const port = await freePort();
+  const server = await start(["server"], { PORTICO_DATA: data, PORTICO_GRPC: `127.0.0.1:${port}` });
+  const channels = Array.from({ length: GUARDS }, () => new Http2Channel({ host: "127.0.0.1", port }));
+  try {
+    const http = server.address("HTTP");
+    const admin = await administrator(http, data);
+    const { body } = await call(`${http}/auth/enrolments.create`, { name: "gateway" }, admin);
+    const limit = { id: "limit", per: "ADDRESS", rate: "10/s", burst: "10" };
+    await call(`${http}/auth/limits.create`, { limit }, admin);
+    const metadata = [["authorization", `Bearer ${(body as { secret: string }).secret}`]] as const;
+    const borrowers = channels.map((channel, index) => new StreamOfNeeds(channel, metadata, `guard-${index}`));
+    const revision = await borrowers[0]!.findRevision();
+    console.log("| needs in a request | µs of the authority for a need |\n|---:|---|");
+    for (const needs of [1, 10, 100]) {
+      const times: number[] = [];
+      for (let round = 0; round < 12; round++) {
+        const before = processorTime(server.child.pid!);
+        const end = performance.now() + 1_000;
+        const lent = await Promise.all(borrowers.map((borrower) => borrower.borrow(revision, needs, end)));
+        const used = processorTime(server.child.pid!) - before;
+        if (round >= 3) times.push(used / lent.reduce((sum, one) => sum + one, 0));
+      }
+      console.log(`| ${needs} | ${spread(times)} |`);
+    }
+  } finally {
+    for (const channel of channels) channel.close();
+    await server.stop();
+    rmSync(data, { recursive: true });
+  }
+}
+
+/** Borrows for random addresses, on one stream. */
+class StreamOfNeeds {
+  readonly #call: CallStream<BorrowRequest, BorrowResponse>;
+  readonly #responses: AsyncIterator<BorrowResponse>;
+  readonly #guard: string;
+
+  constructor(channel: Http2Channel, metadata: readonly (readonly [string, string])[], guard: string) {
+    this.#call = stream(channel, LendingService.borrow, { metadata });
+    this.#responses = this.#call.responses[Symbol.asyncIterator]();
+    this.#guard = guard;
+  }
+
+  /** The revision at which the limit was created. */
+  async findRevision(): Promise<bigint> {
+    await this.#responses.next();
+    for (let revision = 1n; ; revision++) {
+      const [loan] = await this.#ask(revision, 1);
+      if (loan?.other === false) return revision;
+      if (revision > 1_000n) throw new Error("the authority lends at no revision");
+    }
+  }
+
+  /** @returns for how many needs it got a loan until then */
+  async borrow(revision: bigint, needs: number, end: number): Promise<number> {
+    let lent = 0;
+    while (performance.now() < end) lent += (await this.#ask(revision, needs)).length;
+    return lent;
+  }
+
+  async #ask(revision: bigint, count: number): Promise<readonly Loan[]> {
+    const need = { namespace: "default", limit: "limit", revision, budget: Budget.RATE };
+    const none = { kept: 0n, returned: 0n, soon: 0n, refused: 0n };
+    const needs = Array.from({ length: count }, () => {
+      const at = Math.floor(Math.random() * SUBJECTS);
+      const subject = `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`;
+      return { ...need, ...none, subject, waiting: 1n };
+    });
+    this.#call.send({ appointment: 0n, needs, guard: this.#guard });
+    for (;;) {
+      const { value, done } = await this.#responses.next();
+      if (done === true) throw new Error("the stream has ended");
+      const { message } = value as BorrowResponse;
+      if (message?.$case === "loans") return message.value.loans;
+    }
+  }
+}
+
 const TURNS = 10;
 
 async function measureGateway(): Promise<void> {
@@ -286,6 +379,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   guard: measureGuard,
   subjects: measureSubjects,
   borrowers: measureBorrowers,
+  lending: measureLending,
   gateway: measureGateway,
 };
 const part = PARTS[process.argv[2] ?? ""];
