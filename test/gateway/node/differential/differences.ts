@@ -161,5 +161,5 @@ function withoutUpgrade({ headers, body, ...rest }: RecordedRequest): unknown {
   const kept = headers
     .slice(0, 2 * MAX_HEADERS)
     .filter((_, at) => !/^upgrad[ex]$/i.test(headers[at - (at % 2)] as string));
-  return { ...rest, headers: kept, body: body?.replaceAll(/\nupgrad[ex]/gi, "\nUpgrade").replaceAll("\x7f", " ") };
+  return { ...rest, headers: kept, body: body?.replaceAll(/upgrad[ex]/gi, "Upgrade").replaceAll("\x7f", " ") };
 }
