@@ -146,7 +146,10 @@ export class DevService {
    */
   async #build(signal: AbortSignal, since: number): Promise<readonly SourceProblem[]> {
     if (this.#contractChanged) {
-      const problems = await this.#compile();
+      // A change that comes meanwhile is for the next build.
+      this.#contractChanged = false;
+      const problems = await this.#compile().catch((error: Error) => [{ message: error.message }]);
+      if (problems.length > 0) this.#contractChanged = true;
       if (problems.length > 0 || signal.aborted) return problems;
     }
     const { problems, hash } = await this.#bundler.bundle();
@@ -176,7 +179,6 @@ export class DevService {
     const { folder, tools, gateway } = this.#options;
     const compiled = await compileContract(tools.buf, folder);
     if ("problems" in compiled) return compiled.problems;
-    this.#contractChanged = false;
     this.#names = serviceNamesOf(compiled.descriptors);
     this.#path = hasCall(compiled.descriptors) ? "" : "/explore";
     for (const name of this.#names) await gateway.enrol(name);
