@@ -79,6 +79,16 @@ export class GatewayClient {
   }
 
   /**
+   * The gateway's own address for itself (RFC 8414): its setting PORTICO_PUBLIC_URL, if it is set.
+   * @throws {CommandError}
+   */
+  async publicUrl(): Promise<string> {
+    const path = "/.well-known/oauth-authorization-server";
+    const { response, hint } = await this.#call(send, () => ({ method: "GET", path }));
+    return JSON.parse(jsonOf(response, hint)).issuer;
+  }
+
+  /**
    * The OpenAPI document of a service, as JSON text.
    * @throws {CommandError}
    */

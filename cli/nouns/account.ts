@@ -4,6 +4,7 @@ import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
 import { CompletedOption, type NamedItems, namesOf, type Source, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
+import type { GatewayClient } from "../http/client.js";
 import { collect } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
@@ -54,6 +55,7 @@ interface PasswordOptions {
 interface SetOptions {
   readonly disabled?: true;
   readonly enabled?: true;
+  readonly link?: string;
 }
 
 interface CreateOptions extends PasswordOptions {
@@ -90,20 +92,31 @@ const setPassword = gatewayCommand({
 
 const setAccount = gatewayCommand({
   usage: "account <account>",
-  summary: "disable an account, or enable it again",
+  summary: "disable an account, enable it again, or link it to a person",
   examples: [
     "portico auth set account bob --disabled",
     "portico auth set account bob --enabled    its keys work again",
+    "portico auth set account bob --link=google:108204268033311374519",
   ],
   options: [
     new Option("--disabled", "end its logins, and refuse its keys; when this returns, nothing accepts them").conflicts(
       "enabled",
     ),
     new Option("--enabled", "let it log in, and accept its keys again"),
+    new Option("--link <issuer:sub>", "let the person sign in to it whom the issuer names so").conflicts([
+      "disabled",
+      "enabled",
+    ]),
   ],
   completion: [accountNames],
-  async run({ io, client, output }, name: string, { disabled, enabled }: SetOptions) {
-    if (!disabled && !enabled) throw new CommandError("Nothing to set. Give --disabled or --enabled", EXIT.usage);
+  async run({ io, client, output }, name: string, { disabled, enabled, link }: SetOptions) {
+    if (link !== undefined) {
+      const value = await withSuggestion(linkAccount(client, name, link), name, client, accounts);
+      return printItem(io, output, { name, value, text: ["Account linked"] });
+    }
+    if (!disabled && !enabled) {
+      throw new CommandError("Nothing to set. Give --disabled, --enabled or --link", EXIT.usage);
+    }
     // Asked before: afterwards, a disabled account cannot ask.
     const own = disabled ? await client.ask("auth/Auth/WhoAmI") : undefined;
     const request = client.ask("auth/Accounts/SetDisabled", { name, disabled: disabled === true });
@@ -113,6 +126,19 @@ const setAccount = gatewayCommand({
     await printItem(io, output, { name, value: account, text: [disabled ? words : "Account enabled"] });
   },
 });
+
+/** @param link `<issuer>:<sub>`, whose subject may contain colons */
+function linkAccount(client: GatewayClient, name: string, link: string) {
+  const colon = link.indexOf(":");
+  if (colon < 1 || colon === link.length - 1) {
+    throw new CommandError(
+      "--link must be an issuer and its subject, such as google:108204268033311374519",
+      EXIT.usage,
+    );
+  }
+  const [issuer, subject] = [link.slice(0, colon), link.slice(colon + 1)];
+  return client.ask("auth/Accounts/Link", { name, issuer, subject });
+}
 
 export const account: Noun = {
   list: listCommand({

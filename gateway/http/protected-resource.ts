@@ -36,6 +36,11 @@ export class ProtectedResource {
     this.#isSecure = httpTlsCert !== undefined;
   }
 
+  /** The configured origin; undefined if none is configured. */
+  get publicUrl(): string | undefined {
+    return this.#publicUrl;
+  }
+
   /** @param path one of METADATA_PATHS */
   metadata(path: string, request: GatewayRequestHead): BareResponse {
     const origin = this.originOf(request);

@@ -42,6 +42,7 @@ import { rules } from "./endpoints/rules.js";
 import { usage } from "./endpoints/usage.js";
 import { UsageWindow } from "./endpoints/usage-window.js";
 import { GrpcNameOwners } from "./grpc-name-owners.js";
+import { IssuerKeys } from "./jwt/issuer-keys.js";
 import { issuers } from "./jwt/issuers.js";
 import { Jwts } from "./jwt/jwts.js";
 import { trusts } from "./jwt/trusts.js";
@@ -67,6 +68,7 @@ import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { clients } from "./oauth/clients.js";
 import { grants } from "./oauth/grants.js";
 import { oauth } from "./oauth/oauth.js";
+import { IssuerSignIns } from "./people/issuer-sign-in.js";
 import { StoredServices } from "./stored-services.js";
 
 /** Options of `openAuthority`. */
@@ -220,7 +222,9 @@ interface Parts {
 
 function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: AuthorityOptions, parts: Parts): Service {
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
-  const jwts = new Jwts({ changes });
+  const issuerKeys = new IssuerKeys();
+  const jwts = new Jwts({ changes, keys: issuerKeys });
+  const signIns = new IssuerSignIns({ changes, keys: issuerKeys });
   return {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
@@ -234,7 +238,7 @@ function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: Aut
       namespaces({ changes, passwords }),
       enrolments({ changes, joinsOtherwise }),
       names({ changes }),
-      ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts })],
+      ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts, issuers: signIns })],
       ...[issuers({ changes }), trusts({ changes })],
       audit({ changes }),
       ...[usage({ changes, window }), refusals({ changes })],

@@ -5,6 +5,58 @@
  * a request every field may be left out.
  */
 
+export interface ListIssuersResponse {
+  readonly issuers: readonly Issuer[];
+}
+
+export interface Issuer {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
+  readonly name: string;
+  /**
+   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
+   * `/.well-known/openid-configuration`.
+   */
+  readonly url: string;
+  readonly created: Timestamp;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  readonly signIn?: IssuerSignIn;
+  /** Where it sends people back to, below the public URL of the gateway, such as `/oauth/callback/google`; empty where nobody signs in. */
+  readonly callbackPath: string;
+}
+
+/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
+type Timestamp = string;
+
+/** How people sign in by an issuer. */
+export interface IssuerSignIn {
+  /** The ID that the issuer gave to this installation as its client. */
+  readonly clientId: string;
+  /** The claim that proposes the name of a new account; empty means `email`, which counts only if `email_verified` is true. */
+  readonly accountClaim: string;
+  /** Whether another claim than `email` may name accounts: whoever can choose it at the issuer can choose any name. */
+  readonly trustClaim: boolean;
+  /** The claim with the groups of the person; empty means `groups`. */
+  readonly groupsClaim: string;
+  /** The scopes that groups give. */
+  readonly map: readonly GroupScope[];
+  /** Whether an account is created for a person who signs in first. Otherwise, an administrator links an account to the person. */
+  readonly createAccounts: boolean;
+  /** Whether groups may give scopes that begin with `admin`, `service:` or `agent:`. */
+  readonly mayAdminister: boolean;
+}
+
+export interface GroupScope {
+  readonly group: string;
+  readonly scope: string;
+}
+
+export interface DeleteIssuerResponse {
+  /** How many trusts ended with it. */
+  readonly trusts: number;
+  /** How many people were linked to accounts by it. */
+  readonly people: number;
+}
+
 export interface ListLimitsResponse {
   readonly limits: readonly ListedLimit[];
   /** Gives the next page; empty when there is none. */
@@ -42,9 +94,6 @@ export interface Limit {
 
 /** What shares one limit. */
 export type Per = "PER_UNSPECIFIED" | "ACCOUNT" | "KEY" | "ADDRESS" | "NAMESPACE" | "EVERYONE";
-
-/** Such as `2026-01-31T12:00:00Z` (RFC 3339). */
-type Timestamp = string;
 
 type Empty = Readonly<Record<string, never>>;
 
@@ -315,26 +364,6 @@ export interface Grant {
   readonly expires: Timestamp;
   /** When it last got tokens; absent before the first. A token lives for an hour. */
   readonly lastUsed?: Timestamp;
-}
-
-export interface ListIssuersResponse {
-  readonly issuers: readonly Issuer[];
-}
-
-export interface Issuer {
-  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
-  readonly name: string;
-  /**
-   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
-   * `/.well-known/openid-configuration`.
-   */
-  readonly url: string;
-  readonly created: Timestamp;
-}
-
-export interface DeleteIssuerResponse {
-  /** How many trusts ended with it. */
-  readonly trusts: number;
 }
 
 export interface ListNamesResponse {
@@ -755,6 +784,22 @@ export interface DescribeResponse {
   readonly proto: string;
 }
 
+export interface CreateIssuerRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
+  readonly name?: string;
+  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  readonly url?: string;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  readonly signIn?: Partial<IssuerSignIn>;
+  /** The secret that the issuer gave to this installation as its client; empty where it gave none. No endpoint returns it. */
+  readonly clientSecret?: string;
+}
+
+export interface DeleteIssuerRequest {
+  /** The issuer, such as `github`. */
+  readonly name?: string;
+}
+
 export interface ListLimitsRequest {
   /** Most limits in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
   readonly pageSize?: number | string;
@@ -935,6 +980,15 @@ export interface SetDisabledRequest {
   readonly disabled?: boolean;
 }
 
+export interface LinkAccountRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string;
+  /** The issuer, such as `google`. */
+  readonly issuer?: string;
+  /** The claim `sub` by which the issuer names the person. */
+  readonly subject?: string;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string;
@@ -1011,18 +1065,6 @@ export interface ListGrantsRequest {
 export interface DeleteGrantRequest {
   /** As listed. */
   readonly id?: string;
-}
-
-export interface CreateIssuerRequest {
-  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
-  readonly name?: string;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
-  readonly url?: string;
-}
-
-export interface DeleteIssuerRequest {
-  /** The issuer, such as `github`. */
-  readonly name?: string;
 }
 
 export interface ReleaseNamesRequest {
@@ -1127,6 +1169,15 @@ export interface DescribeRequest {
 
 /** Every endpoint by its path: below `/` without a token, below `/v1/` with one. */
 export interface Endpoints {
+  /** Lists the issuers of the namespace by name. */
+  "auth/Issuers/List": { readonly request: Empty; readonly response: ListIssuersResponse };
+  /** Creates an issuer. With `sign_in`, people sign in by it. None of its JWTs is a token before a trust names it. */
+  "auth/Issuers/Create": { readonly request: CreateIssuerRequest; readonly response: Issuer };
+  /**
+   * Deletes an issuer with its trusts, the links of people to accounts, and the scopes of their groups. When this answers, no gateway
+   * accepts a token that came from it.
+   */
+  "auth/Issuers/Delete": { readonly request: DeleteIssuerRequest; readonly response: DeleteIssuerResponse };
   /** Lists the limits by ID, in pages. */
   "auth/Limits/List": { readonly request: ListLimitsRequest; readonly response: ListLimitsResponse };
   /** Creates a limit. When this answers, no gateway admits a call beyond it. */
@@ -1190,6 +1241,8 @@ export interface Endpoints {
    * last account of a namespace with a password and the scope `admin` cannot be disabled.
    */
   "auth/Accounts/SetDisabled": { readonly request: SetDisabledRequest; readonly response: Account };
+  /** Links an account to a person: who signs in by the issuer with this subject, is the account from then on. */
+  "auth/Accounts/Link": { readonly request: LinkAccountRequest; readonly response: Empty };
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
    * them one by one. An administrator may set any password. Others set their own, and give the current one.
@@ -1231,12 +1284,6 @@ export interface Endpoints {
   "auth/Grants/List": { readonly request: ListGrantsRequest; readonly response: ListGrantsResponse };
   /** Ends a grant with its tokens and its code. When this answers, no gateway accepts them. */
   "auth/Grants/Delete": { readonly request: DeleteGrantRequest; readonly response: Empty };
-  /** Lists the issuers of the namespace by name. */
-  "auth/Issuers/List": { readonly request: Empty; readonly response: ListIssuersResponse };
-  /** Creates an issuer. Nothing is accepted from it before a trust names it. */
-  "auth/Issuers/Create": { readonly request: CreateIssuerRequest; readonly response: Issuer };
-  /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
-  "auth/Issuers/Delete": { readonly request: DeleteIssuerRequest; readonly response: DeleteIssuerResponse };
   /** Lists the services with the names that belong to them, whether or not they run. */
   "auth/Names/List": { readonly request: Empty; readonly response: ListNamesResponse };
   /**

@@ -23,6 +23,13 @@ export interface TestIssuer {
   fetches: number;
   /** Replaces its responses. */
   respond: ((path: string, response: ServerResponse) => void) | undefined;
+  /** More of its metadata. A text that begins with `/` is below its URL. */
+  metadata: Record<string, unknown>;
+  /** What its token endpoint and its UserInfo endpoint respond. */
+  tokens: { readonly status: number; readonly body: unknown };
+  info: unknown;
+  /** The forms that its token endpoint got. */
+  readonly forms: URLSearchParams[];
   /** A JWT with these claims besides `iss`, and `exp` in five minutes. */
   sign(claims: JWTPayload, header?: Record<string, unknown>, key?: TestKey): Promise<string>;
 }
@@ -30,10 +37,22 @@ export interface TestIssuer {
 export async function openIssuer(t: Test): Promise<TestIssuer> {
   const server = createServer((request, response) => {
     if (issuer.respond !== undefined) return issuer.respond(request.url ?? "", response);
-    void document(request.url ?? "").then((value) => {
-      response.writeHead(value === undefined ? 404 : 200, { "content-type": "application/json" });
-      response.end(JSON.stringify(value ?? {}));
-    });
+    const reply = (status: number, value: unknown) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(value));
+    };
+    if (request.url === "/token") {
+      let form = "";
+      request.on("data", (chunk) => {
+        form += chunk;
+      });
+      request.on("end", () => {
+        issuer.forms.push(new URLSearchParams(form));
+        reply(issuer.tokens.status, issuer.tokens.body);
+      });
+      return;
+    }
+    void document(request.url ?? "").then((value) => reply(value === undefined ? 404 : 200, value ?? {}));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => {
@@ -46,6 +65,10 @@ export async function openIssuer(t: Test): Promise<TestIssuer> {
     published: [await createKey("first")],
     fetches: 0,
     respond: undefined,
+    metadata: {},
+    tokens: { status: 400, body: {} },
+    info: {},
+    forms: [],
     sign: (claims, header = {}, key = issuer.published[0]!) => {
       const exp = Math.floor(Date.now() / 1000) + 300;
       return new SignJWT({ iss: url, exp, ...claims })
@@ -53,8 +76,16 @@ export async function openIssuer(t: Test): Promise<TestIssuer> {
         .sign(key.privateKey);
     },
   };
+  const absolute = (metadata: Record<string, unknown>) =>
+    Object.fromEntries(
+      Object.entries(metadata).map(([name, value]) => [name, `${value}`.startsWith("/") ? url + value : value]),
+    );
   const document = async (path: string): Promise<unknown> => {
-    if (path === "/.well-known/openid-configuration") return { issuer: url, jwks_uri: `${url}/keys` };
+    if (path === "/.well-known/openid-configuration") {
+      const endpoints = { authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token` };
+      return { issuer: url, jwks_uri: `${url}/keys`, ...endpoints, ...absolute(issuer.metadata) };
+    }
+    if (path === "/info") return issuer.info;
     if (path !== "/keys") return undefined;
     issuer.fetches++;
     const jwks = issuer.published.map(async ({ kid, alg, publicKey }) => ({

@@ -22,6 +22,7 @@ import { queryOf } from "../../http/target.js";
 import type { OAuthAuthority } from "./authority.js";
 import { DocumentError, type Documents } from "./documents.js";
 import { Parameters, readForm } from "./form.js";
+import { IssuerPages } from "./issuer-pages.js";
 import { EVERYTHING, offersFor } from "./offers.js";
 import { errorPage } from "./page.js";
 import { originAndId, readRequest, redirectTo } from "./request.js";
@@ -46,9 +47,11 @@ interface Checked {
 
 export class AuthorizationPages {
   readonly #options: AuthorizeOptions;
+  readonly #issuers: IssuerPages;
 
   constructor(options: AuthorizeOptions) {
     this.#options = options;
+    this.#issuers = new IssuerPages(options);
   }
 
   /** GET `/oauth/authorize`: the sign-in page. */
@@ -83,6 +86,28 @@ export class AuthorizationPages {
     }
     if ("error" in asked) return this.#refuse(request, checked, asked);
     return this.#consent(signedIn);
+  }
+
+  /** GET `/oauth/sign-in/<issuer>`: goes on to the issuer. */
+  async signInAt(issuer: string, request: GatewayRequestHead): Promise<BareResponse> {
+    const query = new Parameters(queryOf(request.target));
+    if (!query.has("client_id")) return this.#issuers.begin(issuer, { userCode: query.get("user_code") });
+    const checked = await this.#check(request);
+    if ("status" in checked) return checked;
+    const asked = readRequest(checked.query, this.#originOf(request));
+    if (!("error" in asked)) return this.#issuers.begin(issuer, { request: asked });
+    // A metadata document has not been read yet, so nothing may go to its client.
+    if (checked.client === undefined) return errorPage(400, `The request is refused: ${asked.description}.`);
+    return this.#refuse(request, checked, asked);
+  }
+
+  /** GET `/oauth/callback/<issuer>`: the person comes back. */
+  async callback(issuer: string, request: GatewayRequestHead): Promise<BareResponse> {
+    const signedIn = await this.#issuers.end(issuer, request);
+    if ("status" in signedIn) return signedIn;
+    const isDocument = !signedIn.isDevice && signedIn.clientName === "";
+    const refused = isDocument && signedIn.request ? await this.#checkDocument(signedIn.request) : undefined;
+    return this.#issuers.withoutCookie(issuer, refused ?? (await this.#consent(signedIn)));
   }
 
   /** POST `/oauth/consent`: the decision. */
@@ -125,8 +150,8 @@ export class AuthorizationPages {
   }
 
   /** GET `/device`: asks for the code that a device shows. */
-  device(request: GatewayRequestHead): BareResponse {
-    return devicePage(new Parameters(queryOf(request.target)).get("user_code"));
+  device(request: GatewayRequestHead): Promise<BareResponse> {
+    return this.#device(new Parameters(queryOf(request.target)).get("user_code"));
   }
 
   /** POST `/device`: the code, account and password. */
@@ -138,7 +163,15 @@ export class AuthorizationPages {
       ...originAndId(request),
     });
     if (signedIn.error === "") return this.#consent(signedIn);
-    return devicePage(userCode, { account, namespace: namespace || DEFAULT_NAMESPACE, ...failure(signedIn) });
+    return this.#device(userCode, { account, namespace: namespace || DEFAULT_NAMESPACE, ...failure(signedIn) });
+  }
+
+  async #device(text: string, failed?: { account: string; namespace: string } & ReturnType<typeof failure>) {
+    const { namespace = DEFAULT_NAMESPACE, ...rest } = failed ?? {};
+    const userCode = text.slice(0, 20);
+    const issuers = await this.#issuers.links(namespace, new URLSearchParams({ user_code: userCode }).toString());
+    const words = { asker: undefined, action: "/device", userCode, issuers, choosesNamespace: true };
+    return signInPage({ ...words, namespace, ...rest });
   }
 
   /** What can be checked before the person signs in; else the page that says why not. */
@@ -188,17 +221,18 @@ export class AuthorizationPages {
     return consentPage({ asker, signedIn, ...offers, ...(error !== undefined && { error }) });
   }
 
-  #signIn(
+  async #signIn(
     request: GatewayRequestHead,
     { clientId, redirectUri, client }: Checked,
     failed?: { namespace: string; account: string; signedIn: SignInResponse },
-  ): BareResponse {
+  ): Promise<BareResponse> {
     const name = client?.name ?? "";
     const isDocument = client === undefined;
     const { namespace = client?.namespace || DEFAULT_NAMESPACE, account = "" } = failed ?? {};
     return signInPage({
       asker: askerOf(clientId, { redirectUri, name, isDevice: false, isDocument }),
       action: `/oauth/authorize?${queryOf(request.target)}`,
+      issuers: await this.#issuers.links(namespace, queryOf(request.target)),
       namespace,
       account,
       choosesNamespace: (client?.namespace ?? "") === "",
@@ -226,12 +260,6 @@ const NO_REQUEST: AuthorizationRequest = {
   // Of no verifier. The sealed request is thrown away.
   challenge: "A".repeat(43),
 };
-
-function devicePage(userCode: string, failed?: { account: string; namespace: string } & ReturnType<typeof failure>) {
-  const { namespace = DEFAULT_NAMESPACE, ...rest } = failed ?? {};
-  const words = { asker: undefined, action: "/device", userCode: userCode.slice(0, 20), choosesNamespace: true };
-  return signInPage({ ...words, namespace, ...rest });
-}
 
 /** 429 where the person has to wait, else 401: the sign-in failed. */
 function failure({ error, retryAfter }: SignInResponse) {

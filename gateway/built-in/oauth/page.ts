@@ -53,6 +53,9 @@ fieldset span,small,.soft{color:var(--soft);font-size:13px;line-height:20px}
 code{font:13px/20px ui-monospace,monospace}
 div.buttons{display:flex;gap:12px;flex-wrap:wrap}
 button{flex:1 1 160px;min-height:44px;border:1px solid var(--line);border-radius:6px;background:var(--panel);color:var(--ink);font:600 15px/24px system-ui,sans-serif;cursor:pointer}
+div.else{margin-top:16px;padding-top:16px;border-top:1px solid var(--line)}
+a{color:var(--accent)}
+div.else a{flex:1 1 160px;min-height:44px;padding:9px 12px;border:1px solid var(--line);border-radius:6px;background:var(--panel);color:var(--ink);font-weight:600;text-align:center;text-decoration:none;overflow-wrap:anywhere}
 button.main{background:var(--accent);border-color:var(--accent);color:var(--on)}
 :focus-visible{outline:2px solid var(--accent);outline-offset:2px}
 .error,.warn{border-left:3px solid var(--warn);padding:8px 12px;background:var(--panel)}

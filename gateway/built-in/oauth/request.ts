@@ -2,7 +2,7 @@
 import { isRequestId } from "../../../src/call/metadata.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
-import type { GatewayRequest } from "../../http/message.js";
+import type { GatewayRequestHead } from "../../http/message.js";
 import type { Parameters } from "./form.js";
 
 /** An error for the client, at its redirect URI (RFC 6749 §4.1.2.1). */
@@ -82,7 +82,7 @@ export function redirectTo(
 }
 
 /** Where a request comes from, for the throttle and the audit trail. */
-export function originAndId({ remoteAddress, headers }: GatewayRequest): { address: string; requestId: string } {
+export function originAndId({ remoteAddress, headers }: GatewayRequestHead): { address: string; requestId: string } {
   const { requestId = "" } = headers;
   return { address: remoteAddress, requestId: isRequestId(requestId) ? requestId : "" };
 }

@@ -5,6 +5,7 @@
  *     metadata    /.well-known/oauth-authorization-server (RFC 8414)
  *     authorize   /oauth/authorize, /oauth/consent: sign-in and consent (authorize.ts)
  *     device      /device: the same for a device without a browser
+ *     sign-in     /oauth/sign-in/<issuer>, /oauth/callback/<issuer> (issuer-pages.ts)
  *     token       /oauth/token, /revoke, /introspect, /device_authorization (token.ts)
  *
  * Nothing is decided here: the authority checks the password, the client and the code. These paths
@@ -14,7 +15,9 @@ import { Code, StatusError } from "../../../src/errors.js";
 import { HttpError } from "../../http/errors.js";
 import type { BareResponse, BuiltInRoutes, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { anyOrigin, type ProtectedResource } from "../../http/protected-resource.js";
+import { CALLBACK } from "./attempt-cookie.js";
 import { AuthorizationPages, type AuthorizeOptions } from "./authorize.js";
+import { issuerIn, SIGN_IN } from "./issuer-pages.js";
 import { errorPage } from "./page.js";
 import { GRANT_TYPE_NAMES, introspect, revoke, startDevice, type TokenOptions, token } from "./token.js";
 
@@ -50,7 +53,11 @@ export class OAuthRoutes implements BuiltInRoutes {
   reply(path: string, request: GatewayRequestHead): BareResponse | Promise<BareResponse> | undefined {
     if (path === METADATA) return this.#metadata(request);
     if (path === "/oauth/authorize") return asPage(() => this.#pages.authorize(request))(request);
-    if (path === "/device") return this.#pages.device(request);
+    if (path === "/device") return asPage(() => this.#pages.device(request))(request);
+    const issuer = issuerIn(path, SIGN_IN);
+    if (issuer !== undefined) return asPage(() => this.#pages.signInAt(issuer, request))(request);
+    const vouching = issuerIn(path, CALLBACK);
+    if (vouching !== undefined) return asPage(() => this.#pages.callback(vouching, request))(request);
     if (!this.#posts.has(path)) return undefined;
     throw new HttpError(405, "The method must be POST", { headers: POST_ONLY });
   }

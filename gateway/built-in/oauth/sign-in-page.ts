@@ -2,6 +2,7 @@
 import { isLoopbackRedirect } from "../../../src/address/redirect-uri.js";
 import type { SignInResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { BareResponse } from "../../http/message.js";
+import type { IssuerLink } from "./issuer-pages.js";
 import type { Offer } from "./offers.js";
 import { formActionOf, type Html, html, NOTHING, page } from "./page.js";
 
@@ -27,6 +28,8 @@ interface SignInForm {
   readonly choosesNamespace: boolean;
   /** Asked for where a device waits. */
   readonly userCode?: string | undefined;
+  /** The issuers by which the person may sign in instead. */
+  readonly issuers: readonly IssuerLink[];
 }
 
 export function signInPage(form: SignInForm): BareResponse {
@@ -41,8 +44,17 @@ ${userCode === undefined ? NOTHING : html`<label>Code that the device shows<inpu
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
 ${form.choosesNamespace ? html`<details${namespace === "default" ? NOTHING : OPEN}><summary>Namespace ${namespace}</summary><label>Namespace<input type="text" name="namespace" value="${namespace}" autocapitalize="none" spellcheck="false" maxlength="63"></label></details>` : NOTHING}
 <div class="buttons"><button class="main" type="submit">Sign in</button></div>
-</form>`;
+</form>
+${form.issuers.length === 0 ? NOTHING : elsewhere(form.issuers, userCode)}`;
   return page(status, "Sign in", content, { headers });
+}
+
+/** The issuers. A device's code goes along, so it is asked for first. */
+function elsewhere(issuers: readonly IssuerLink[], userCode: string | undefined): Html {
+  if (userCode !== "") {
+    return html`<div class="buttons else">${issuers.map(({ name, href }) => html`<a href="${href}">Sign in with ${name}</a>`)}</div>`;
+  }
+  return html`<details><summary>Sign in with ${issuers.map(({ name }) => name).join(" or ")}</summary><form method="get" action="/device"><label>Code that the device shows<input type="text" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"></label><div class="buttons"><button type="submit">Continue</button></div></form></details>`;
 }
 
 const AUTOFOCUS = html` autofocus`;
@@ -89,7 +101,7 @@ ${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p
 <fieldset><legend>It may call</legend>
 ${offers.map(box)}
 </fieldset>
-<label>Until<select name="days">${LIFETIMES.map((days) => html`<option value="${days}"${days === DEFAULT_LIFETIME ? SELECTED : NOTHING}>${days === 1 ? "1 day" : `${days} days`} from now</option>`)}</select></label>
+${signedIn.maxSeconds > 0 ? untilSoon(signedIn.maxSeconds) : UNTIL}
 <p class="soft">You can end it at any time: <code>portico auth list grants</code>. It takes effect at once.</p>
 <div class="buttons"><button type="submit" name="decision" value="deny">Refuse</button><button class="main" type="submit" name="decision" value="allow">Allow</button></div>
 </form>
@@ -98,6 +110,13 @@ ${isDevice ? NOTHING : html`<p class="soft">Then you go on to <code>${shortened(
 }
 
 const SELECTED = html` selected`;
+const UNTIL = html`<label>Until<select name="days">${LIFETIMES.map((days) => html`<option value="${days}"${days === DEFAULT_LIFETIME ? SELECTED : NOTHING}>${days === 1 ? "1 day" : `${days} days`} from now</option>`)}</select></label>`;
+
+/** An issuer that is not asked again vouches for a short time. */
+function untilSoon(seconds: number): Html {
+  const minutes = Math.ceil(seconds / 60);
+  return html`<input type="hidden" name="days" value="1"><p>Until ${minutes} minutes from now. Then you sign in again.</p>`;
+}
 
 function box({ scope, words, count }: Offer): Html {
   return html`<label><input type="checkbox" name="scope" value="${scope}"${CHECKED}>${words} <span>${count}</span></label>`;

@@ -6,10 +6,12 @@ import { type Context, part, type ServicePart } from "../../../src/rpc/service.j
 import { accountOf, authorOf, checkName } from "../endpoints/checks.js";
 import { listNamed } from "../endpoints/list-named.js";
 import type { Changes } from "../log/changelog/changes.js";
-import { issuerUrlProblem } from "./issuer-keys.js";
+import { callbackPathOf, checkedSignIn } from "../people/settings.js";
+import { issuerUrlProblem } from "./issuer-fetch.js";
 
 /** Maximum number of issuers of a namespace. */
 const MAX_ISSUERS = 100;
+const MAX_SECRET = 1_000;
 
 /** The gRPC service portico.auth.v1.Issuers. */
 export function issuers({ changes }: { changes: Changes }): ServicePart {
@@ -23,23 +25,32 @@ export function issuers({ changes }: { changes: Changes }): ServicePart {
     create: (request, context) => create(changes, request, context),
     delete: async ({ name }, context) => {
       const { namespace } = accountOf(context);
-      let ended = 0;
-      await changes.make(authorOf(context), ({ trusts }) => {
+      let [ended, people] = [0, 0];
+      await changes.make(authorOf(context), ({ trusts, people: table }) => {
+        people = table.linksBy(namespace, name).length;
         if (trusts.issuer(namespace, name) === undefined) throw notFound(`no issuer with the name ${name}`);
         ended = trusts.trustsOf(namespace).filter(({ issuer }) => issuer === name).length;
         return [{ $case: "issuerDeleted", value: { namespace, name } }];
       });
-      return { trusts: ended };
+      return { trusts: ended, people };
     },
   });
 }
 
-async function create(changes: Changes, { name, url }: CreateIssuerRequest, context: Context): Promise<Issuer> {
+async function create(
+  changes: Changes,
+  { name, url, signIn, clientSecret }: CreateIssuerRequest,
+  context: Context,
+): Promise<Issuer> {
   const { namespace } = accountOf(context);
   checkName("name", name);
   const problem = issuerUrlProblem(url);
   if (problem !== undefined) throw invalidArgument(`url: ${problem}`);
-  const issuer: VouchingIssuer = { namespace, name, url, created: undefined };
+  if (signIn === undefined && clientSecret !== "") throw invalidArgument("client_secret: needs sign_in.client_id");
+  if (clientSecret.length > MAX_SECRET)
+    throw invalidArgument(`client_secret: must be at most ${MAX_SECRET} characters`);
+  const people = signIn && checkedSignIn(signIn);
+  const issuer: VouchingIssuer = { namespace, name, url, created: undefined, signIn: people, clientSecret };
   await changes.issue(authorOf(context), ({ trusts }) => {
     if (trusts.issuer(namespace, name) !== undefined) {
       throw alreadyExists(`an issuer with the name ${name} exists already`);
@@ -52,6 +63,7 @@ async function create(changes: Changes, { name, url }: CreateIssuerRequest, cont
   return shown(changes.state.trusts.issuer(namespace, name) ?? issuer);
 }
 
-function shown({ name, url, created }: VouchingIssuer): Issuer {
-  return { name, url, created };
+/** Without the secret. */
+function shown({ namespace, name, url, created, signIn }: VouchingIssuer): Issuer {
+  return { name, url, created, signIn, callbackPath: signIn === undefined ? "" : callbackPathOf({ namespace, name }) };
 }

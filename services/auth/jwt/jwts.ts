@@ -14,7 +14,8 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { Author } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import { areScopes, resourcesOf, scopesOf } from "../oauth/scopes.js";
-import { IssuerError, IssuerKeys } from "./issuer-keys.js";
+import { IssuerError } from "./issuer-fetch.js";
+import type { IssuerKeys } from "./issuer-keys.js";
 import { trustOf } from "./match.js";
 import { type JwtClaims, JwtError, LEEWAY, verifyJwt } from "./verify.js";
 
@@ -43,7 +44,7 @@ export class Jwts {
   readonly #keys: IssuerKeys;
   #verifying = 0;
 
-  constructor({ changes, keys = new IssuerKeys() }: { changes: Changes; keys?: IssuerKeys }) {
+  constructor({ changes, keys }: { changes: Changes; keys: IssuerKeys }) {
     this.#changes = changes;
     this.#keys = keys;
   }

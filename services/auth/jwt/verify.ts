@@ -1,12 +1,13 @@
 /** Verifies JWTs of the issuers that administrators have created (RFC 7519, RFC 8725). */
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
-import { IssuerError, type IssuerKeys } from "./issuer-keys.js";
+import { IssuerError } from "./issuer-fetch.js";
+import type { IssuerKeys } from "./issuer-keys.js";
 
 /** Asymmetric only: with HMAC, who verifies could also sign (RFC 8725 §3.1). */
-const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+export const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 /** How far clocks may be apart, in milliseconds. */
 export const LEEWAY = 60_000;
-const MAX_CLAIM = 1_000;
+export const MAX_CLAIM = 1_000;
 const MAX_AUDIENCES = 20;
 
 /** Why a JWT is refused, in words. */
@@ -48,10 +49,14 @@ export async function verifyJwt(jwt: string, { keys, isKnownIssuer, now }: Verif
     const { payload } = await keys.use(issuer, (set) => jwtVerify(jwt, set, options));
     return claimsOf(issuer, payload);
   } catch (error) {
-    if (error instanceof JwtError || error instanceof IssuerError) throw error;
-    if (error instanceof errors.JOSEError) throw new JwtError(wordsOf(error));
-    throw new JwtError("it cannot be read");
+    throw refusalOf(error);
   }
+}
+
+/** What to throw instead of an error of a verification. */
+export function refusalOf(error: unknown): JwtError | IssuerError {
+  if (error instanceof JwtError || error instanceof IssuerError) return error;
+  return new JwtError(error instanceof errors.JOSEError ? wordsOf(error) : "it cannot be read");
 }
 
 /** Its issuer as it claims, not verified. The header's jku, x5u and jwk are never followed. */

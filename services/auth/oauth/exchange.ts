@@ -66,6 +66,13 @@ export async function exchange(changes: Changes, request: ExchangeRequest): Prom
   return issued(final.grant, pair, changes.now);
 }
 
+/** The grant whose refresh token is going to be exchanged; undefined for any other request. */
+export function grantToRenew(state: State, request: ExchangeRequest, now: number): Grant | undefined {
+  if (request.credential?.$case !== "refreshToken") return undefined;
+  const outcome = outcomeOf(state, request, now);
+  return outcome.kind === "tokens" ? outcome.grant : undefined;
+}
+
 function issued({ resources }: Grant, pair: TokenPair, now: number): ExchangeResponse {
   const { accessToken, refreshToken, access } = pair;
   const expiresIn = Math.max(0, Math.round((timestampMs(access.expires) - now) / 1000));

@@ -21,14 +21,23 @@ import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Attempts, LoginThrottle } from "../login/attempts.js";
+import type { IssuerSignIns } from "../people/issuer-sign-in.js";
+import { idOf, isSignIn } from "../people/settings.js";
 import { Devices } from "./devices.js";
-import { exchange, revokeToken } from "./exchange.js";
+import { exchange, grantToRenew, revokeToken } from "./exchange.js";
 import { registeredClient } from "./known-client.js";
 import { isMcpOnly, scopesOf } from "./scopes.js";
-import { decide, openRequest, type SignInOptions, signIn } from "./sign-in.js";
+import { decide, openRequest, type SignInOptions, signIn, signInByIssuer } from "./sign-in.js";
+
+interface OAuthOptions {
+  readonly changes: Changes;
+  readonly attempts: Attempts;
+  readonly jwts: Jwts;
+  readonly issuers: IssuerSignIns;
+}
 
 /** The gRPC service portico.auth.v1.OAuth. */
-export function oauth({ changes, attempts, jwts }: { changes: Changes; attempts: Attempts; jwts: Jwts }): ServicePart {
+export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): ServicePart {
   const devices = new Devices(changes);
   const options: SignInOptions = { changes, attempts, userCodes: new LoginThrottle({ clock: () => changes.now }) };
   return part(OAuthService, {
@@ -44,6 +53,21 @@ export function oauth({ changes, attempts, jwts }: { changes: Changes; attempts:
       checkGateway(context);
       return signIn(options, request);
     },
+    listSignInIssuers: async ({ namespace }, context) => {
+      checkGateway(context);
+      await changes.sync();
+      const all = changes.state.trusts.issuersOf(namespace).filter(isSignIn);
+      const named = all.map((issuer) => ({ id: idOf(issuer), name: issuer.name }));
+      return { issuers: named.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+    beginIssuerSignIn: (request, context) => {
+      checkGateway(context);
+      return issuers.begin(request);
+    },
+    endIssuerSignIn: (request, context) => {
+      checkGateway(context);
+      return signInByIssuer(options, issuers, request);
+    },
     openRequest: ({ sealed }, context) => {
       checkGateway(context);
       return openRequest(options, sealed);
@@ -54,6 +78,9 @@ export function oauth({ changes, attempts, jwts }: { changes: Changes; attempts:
     },
     exchange: async (request, context) => {
       checkGateway(context);
+      await changes.sync();
+      const renewed = grantToRenew(changes.state, request, changes.now);
+      if (renewed !== undefined) await issuers.renew(renewed);
       const response = await exchange(changes, request);
       const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
       if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;

@@ -4,10 +4,12 @@
  * can open it. It is in no cookie, so no other page can consent with it: only the page that was the
  * response to the password has it.
  */
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { State } from "../log/state/state.js";
+import { type IssuerSession, isInForce } from "../people/issuer-session.js";
+import { opened, sealed } from "./seal.js";
 
 /** How long a person may take to consent, in milliseconds. */
 export const CONSENT_TIME = 10 * 60_000;
@@ -25,23 +27,25 @@ export interface SealedRequest {
   readonly clientName: string;
   /** The hash of the device code, in hexadecimal; "" for a request of a browser. */
   readonly device: string;
+  /** Absent where the person has proved a password. */
+  readonly by?: IssuerSession | undefined;
 }
 
 export function seal({ contextSecret }: State, request: SealedRequest): string {
-  const text = Buffer.from(JSON.stringify(request)).toString("base64url");
-  return `${text}.${mac(contextSecret, text)}`;
+  return sealed(contextSecret, "consent", request);
 }
 
-/** The request; undefined if it is not ours, too old, or its account has changed or is disabled. */
-export function open(state: State, sealed: string, now: number): SealedRequest | undefined {
-  const [text = "", code = ""] = sealed.split(".");
-  const [given, expected] = [Buffer.from(code), Buffer.from(mac(state.contextSecret, text))];
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-  const request: SealedRequest = JSON.parse(Buffer.from(text, "base64url").toString());
-  if (request.expires <= now) return undefined;
-  const account = state.account(request.namespace, request.account);
-  if (account === undefined || account.disabled) return undefined;
-  return fingerprint(account.password) === request.password ? request : undefined;
+/**
+ * The request; undefined if it is not ours, too old, or its account or link has changed,
+ * or the account is disabled.
+ */
+export function open(state: State, text: string, now: number): SealedRequest | undefined {
+  const request = opened(state.contextSecret, "consent", text) as SealedRequest | undefined;
+  if (request === undefined || request.expires <= now) return undefined;
+  const { namespace, account: name, by } = request;
+  const account = state.account(namespace, name);
+  if (account === undefined || account.disabled || fingerprint(account.password) !== request.password) return undefined;
+  return by === undefined || isInForce(state, namespace, name, by) ? request : undefined;
 }
 
 /** Differs for each password hash, and tells nothing about it. */
@@ -51,9 +55,4 @@ export function fingerprint(password: PasswordHash | undefined): string {
     .update(password?.hash ?? "none")
     .digest("base64url")
     .slice(0, 16);
-}
-
-function mac(secret: Buffer, text: string): string {
-  const key = createHmac("sha256", secret).update("portico oauth consent").digest();
-  return createHmac("sha256", key).update(text).digest("base64url");
 }

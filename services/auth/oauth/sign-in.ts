@@ -14,6 +14,7 @@ import type {
   AuthorizationRequest,
   DecideRequest,
   DecideResponse,
+  EndIssuerSignInRequest,
   SignInRequest,
   SignInResponse,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
@@ -23,6 +24,8 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { Attempts, LoginThrottle } from "../login/attempts.js";
+import type { IssuerSession } from "../people/issuer-session.js";
+import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
 import { isDocumentUrl, registeredClient } from "./known-client.js";
 import { areScopes, MCP_RESOURCE, resourcesOf } from "./scopes.js";
@@ -42,7 +45,7 @@ export interface SignInOptions {
 
 const REFUSED: SignInResponse = {
   ...{ error: "", sealed: "", namespace: "", account: "", scopes: [], clientName: "", isDevice: false },
-  ...{ request: undefined, retryAfter: 0 },
+  ...{ request: undefined, retryAfter: 0, maxSeconds: 0 },
 };
 const WRONG = "Wrong account or password";
 
@@ -64,23 +67,29 @@ export async function signIn(options: SignInOptions, asked: SignInRequest): Prom
     if (!isRight || hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
     // Only whoever knows the password learns it.
     if (disabled) return { ...REFUSED, error: disabledDetail(account) };
-    return signedIn(options, asked, namespace);
+    return signedIn(options, { ...asked, namespace });
   } catch (error) {
     return throttled(error);
   }
 }
 
+/** For what a person has signed in. */
+interface Asked extends Pick<SignInRequest, "namespace" | "account" | "address" | "request" | "userCode"> {
+  /** Absent for a password. */
+  readonly by?: IssuerSession;
+}
+
 /** Checks the request that a person has signed in for, and seals it. */
-function signedIn({ changes, userCodes }: SignInOptions, asked: SignInRequest, namespace: string): SignInResponse {
+function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInResponse {
   const { state, now } = changes;
-  const { account } = asked;
-  const sealed = { grant: createGrantId(), namespace, account, expires: now + CONSENT_TIME };
+  const { namespace, account, by } = asked;
+  const sealed = { grant: createGrantId(), namespace, account, expires: now + CONSENT_TIME, by };
   const password = fingerprint(state.account(namespace, account)?.password);
   if (asked.request !== undefined) {
     const problem = problemOf(state, asked.request, namespace);
     if (problem !== undefined) return { ...REFUSED, error: problem };
     const clientName = registeredClient(state, asked.request.clientId)?.name ?? "";
-    return shown(state, { ...sealed, password, request: asked.request, clientName, device: "" });
+    return shown(changes, { ...sealed, password, request: asked.request, clientName, device: "" });
   }
   userCodes.check(namespace, account, asked.address);
   const device = state.oauth.deviceByUserCode(hashUserCode(asked.userCode));
@@ -93,7 +102,7 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: SignInRequest, n
   userCodes.succeeded(namespace, account, asked.address);
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
-  return shown(state, { ...sealed, password, request, clientName, device: sha256.toString("hex") });
+  return shown(changes, { ...sealed, password, request, clientName, device: sha256.toString("hex") });
 }
 
 /** Why the request of a client is refused. Gateways have checked it before. */
@@ -109,19 +118,37 @@ function problemOf(state: State, request: AuthorizationRequest, namespace: strin
 }
 
 /** The response that shows a sealed request. */
-function shown(state: State, sealed: SealedRequest): SignInResponse {
-  const { namespace, account, request, clientName, device } = sealed;
+function shown({ state, now }: Changes, sealed: SealedRequest): SignInResponse {
+  const { namespace, account, request, clientName, device, by } = sealed;
+  const maxSeconds = by === undefined || by.until === 0 ? 0 : Math.max(1, Math.ceil((by.until - now) / 1000));
   const scopes = [...(state.account(namespace, account)?.scopes ?? [])];
   return {
     ...{ ...REFUSED, sealed: seal(state, sealed), namespace, account, scopes },
-    ...{ request, clientName, isDevice: device !== "" },
+    ...{ request, clientName, isDevice: device !== "", maxSeconds },
   };
+}
+
+/** The end of a sign-in by an issuer. */
+export async function signInByIssuer(
+  options: SignInOptions,
+  issuers: IssuerSignIns,
+  asked: EndIssuerSignInRequest,
+): Promise<SignInResponse> {
+  const person = await issuers.end(asked);
+  if (typeof person === "string") return { ...REFUSED, error: person };
+  const { namespace, account, by, attempt } = person;
+  const { request, userCode } = attempt;
+  try {
+    return signedIn(options, { namespace, account, address: asked.address, request, userCode, by });
+  } catch (error) {
+    return throttled(error);
+  }
 }
 
 export async function openRequest({ changes }: SignInOptions, sealed: string): Promise<SignInResponse> {
   await changes.sync();
   const request = open(changes.state, sealed, changes.now);
-  return request === undefined ? { ...REFUSED, error: EXPIRED } : shown(changes.state, request);
+  return request === undefined ? { ...REFUSED, error: EXPIRED } : shown(changes, request);
 }
 
 const EXPIRED = "This page is too old, or was used already. Begin again in the program that sent you here";
@@ -168,7 +195,7 @@ function grantOf(
   { days, clientName }: DecideRequest,
   made: { resources: string[]; now: number; code: string; device: DeviceCode | undefined },
 ): Grant {
-  const { grant: id, namespace, account, request } = sealed;
+  const { grant: id, namespace, account, request, by } = sealed;
   const { resources, now, code, device } = made;
   const { clientId, redirectUri, challenge, resource } = request;
   const codeExpires = device === undefined ? toTimestamp(now + CODE_LIFE) : device.expires;
@@ -176,7 +203,8 @@ function grantOf(
     ...{ id, namespace, account, clientId, resources },
     clientName: (sealed.clientName || clientName).slice(0, MAX_CLIENT_NAME),
     created: toTimestamp(now),
-    expires: toTimestamp(now + days * DAY),
+    expires: toTimestamp(Math.min(now + days * DAY, by?.until || Number.POSITIVE_INFINITY)),
+    ...{ issuer: by?.issuer ?? "", subject: by?.subject ?? "" },
     code: {
       sha256: device?.sha256 ?? hashToken(code),
       expires: codeExpires,

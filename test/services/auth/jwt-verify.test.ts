@@ -1,20 +1,15 @@
 // JWTs of every wrong kind, the keys of issuers, and the subjects of trusts (RFC 8725).
 import { SignJWT } from "jose";
 import t from "tap";
-import {
-  FETCH_INTERVAL,
-  IssuerError,
-  IssuerKeys,
-  issuerUrlProblem,
-  MAX_AGE,
-  MAX_STALE,
-} from "../../../services/auth/jwt/issuer-keys.js";
+import { IssuerError, issuerUrlProblem } from "../../../services/auth/jwt/issuer-fetch.js";
+import { FETCH_INTERVAL, IssuerKeys, MAX_AGE, MAX_STALE } from "../../../services/auth/jwt/issuer-keys.js";
 import { subjectProblem, trustOf } from "../../../services/auth/jwt/match.js";
 import { JwtError, verifyJwt } from "../../../services/auth/jwt/verify.js";
 import { TrustTable } from "../../../services/auth/log/state/trust-table.js";
 import { createKey, openIssuer, type TestIssuer } from "../../oauth/issuer.js";
 
 const CLAIMS = { sub: "repo:acme/shop:ref:refs/heads/main", aud: "https://api.example", jti: "1" };
+const NO_SIGN_IN = { signIn: undefined, clientSecret: "" };
 const seconds = (offset: number): number => Math.floor(Date.now() / 1000) + offset;
 
 function verify({ url }: TestIssuer, jwt: string, keys = new IssuerKeys()) {
@@ -129,7 +124,7 @@ t.test("an issuer that does not respond in order", async (t) => {
   const bad: [what: string, message: RegExp, status: number, body: string, headers?: Record<string, string>][] = [
     ["an error", /has the status 500/, 500, "{}"],
     ["no JSON", /JSON/, 200, "<html>"],
-    ["a list", /is no object/, 200, "[]"],
+    ["a list", /is no JSON object/, 200, "[]"],
     ["another issuer", /names another issuer/, 200, json({ issuer: "https://other.example", jwks_uri: issuer.url })],
     ["no address of keys", /has no jwks_uri/, 200, found({})],
     ["an address of keys without TLS", /is not https/, 200, found({ jwks_uri: "http://keys.example/" })],
@@ -213,7 +208,7 @@ for (const { platform, claims, yes, no } of PLATFORMS) {
     const accepts = (subject: string, audience: string): boolean => {
       const trusts = new TrustTable();
       const common = { namespace: "default", created: undefined };
-      trusts.putIssuer({ ...common, name: "platform", url: "https://issuer.example" });
+      trusts.putIssuer({ ...common, ...NO_SIGN_IN, name: "platform", url: "https://issuer.example" });
       trusts.putTrust({ ...common, name: "a", issuer: "platform", audience, subject, account: "a", bearer: false });
       const given = { issuer: "https://issuer.example", subject: claims.sub, audiences, jti: "", expires: 0 };
       try {

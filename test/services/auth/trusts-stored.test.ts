@@ -30,12 +30,15 @@ const token = (jti: string, given: Partial<TrustToken> = {}): TrustToken => ({
 
 const DEPLOYER = { namespace: "default", name: "deployer", scopes: ["staff"], password: undefined };
 const TRUST = { namespace: "default", name: "deploy", issuer: "platform", audience: "a", subject: "repo:acme/*" };
+const NO_SIGN_IN = { signIn: undefined, clientSecret: "" };
 const EVENTS: NonNullable<Event["event"]>[] = [
   { $case: "namespaceCreated", value: { name: "default", id: undefined } },
   { $case: "accountCreated", value: DEPLOYER },
   {
     $case: "issuerCreated",
-    value: { issuer: { namespace: "default", name: "platform", url: "https://a.example", created: undefined } },
+    value: {
+      issuer: { namespace: "default", name: "platform", url: "https://a.example", created: undefined, ...NO_SIGN_IN },
+    },
   },
   { $case: "trustCreated", value: { trust: { ...TRUST, account: "deployer", bearer: true, created: undefined } } },
   { $case: "trustTokenSet", value: { token: token("valid") } },

@@ -4,6 +4,7 @@
  */
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { EventFolds } from "./event-folds.js";
+import { removePeople } from "./fold-people.js";
 
 type Events = "issuerCreated" | "issuerDeleted" | "trustCreated" | "trustDeleted" | "trustTokenSet";
 
@@ -14,9 +15,10 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
     trusts.putIssuer({ ...issuer, created });
     return { record: ["issuer created", `${issuer.name}: ${issuer.url}`] };
   },
-  issuerDeleted: ({ trusts }, { namespace, name }) => {
-    if (trusts.issuer(namespace, name) === undefined) return {};
-    return { changes: revoked(trusts.removeIssuer(namespace, name)), record: ["issuer deleted", name] };
+  issuerDeleted: (state, { namespace, name }) => {
+    if (state.trusts.issuer(namespace, name) === undefined) return {};
+    const changes = [...removePeople(state, namespace, name), ...revoked(state.trusts.removeIssuer(namespace, name))];
+    return { changes, record: ["issuer deleted", name] };
   },
   trustCreated: (state, { trust }, created) => {
     const { trusts } = state;

@@ -14,6 +14,7 @@ import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } fr
 import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import { FOLD_OAUTH } from "./fold-oauth.js";
+import { PEOPLE_FOLD } from "./fold-people.js";
 import { TRUST_FOLD } from "./fold-trusts.js";
 import type { State } from "./state.js";
 
@@ -60,6 +61,7 @@ const FOLD: EventFolds = {
   ...ACCOUNT_FOLD,
   ...FOLD_OAUTH,
   ...TRUST_FOLD,
+  ...PEOPLE_FOLD,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });

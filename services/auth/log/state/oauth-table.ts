@@ -140,6 +140,12 @@ export class OAuthTable {
     for (const { id } of this.grantsOf(namespace, account)) this.removeGrant(id);
   }
 
+  /** Removes the grants for which people signed in by an issuer; returns their access tokens. */
+  removeGrantsBy(namespace: string, issuer: string): Buffer[] {
+    const grants = [...this.#grants.values()].filter((one) => one.issuer === issuer && one.namespace === namespace);
+    return grants.flatMap(({ id }) => this.removeGrant(id));
+  }
+
   /** Removes a client with its grants; returns them, or undefined if neither existed. */
   removeClient(namespace: string, id: string): Grant[] | undefined {
     const existed = this.#clients.get(id)?.namespace === namespace;

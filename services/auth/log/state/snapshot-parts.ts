@@ -23,6 +23,7 @@ import { timestampMs } from "../../../../src/time.js";
 import type { FrozenTable, RecordType } from "../records/record-table.js";
 import type { FrozenGrpcNames } from "./grpc-names.js";
 import type { FrozenOAuth } from "./oauth-table.js";
+import type { FrozenPeople } from "./people-table.js";
 
 /** Maximum bytes of a part, unless a single record is larger. */
 const MAX_PART = 256 * 1024;
@@ -42,6 +43,7 @@ export interface FrozenState {
   readonly hasKeysFrom: boolean;
   readonly oauth: FrozenOAuth;
   readonly trusts: readonly TrustRecord[];
+  readonly people: FrozenPeople;
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -155,6 +157,8 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   for (const grant of state.oauth.grants) yield encode({ grants: [grant] });
   for (const code of state.oauth.deviceCodes) yield encode({ deviceCodes: [code] });
   for (const record of state.trusts) yield encode({ trustRecords: [record] });
+  for (const link of state.people.personLinks) yield encode({ personLinks: [link] });
+  for (const attempt of state.people.usedAttempts) yield encode({ usedAttempts: [attempt] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

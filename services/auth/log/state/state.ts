@@ -22,6 +22,7 @@ import { hex } from "./hex.js";
 import { LimitTable } from "./limit-table.js";
 import { type AccountState, draftOf, frozen, type NamespaceState } from "./namespace-state.js";
 import { OAuthTable } from "./oauth-table.js";
+import { PeopleTable } from "./people-table.js";
 import { ServiceTable } from "./service-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
@@ -53,6 +54,7 @@ export class State {
   readonly limits: LimitTable = new LimitTable();
   readonly oauth: OAuthTable = new OAuthTable();
   readonly trusts: TrustTable = new TrustTable();
+  readonly people: PeopleTable = new PeopleTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -74,6 +76,7 @@ export class State {
     this.limits = new LimitTable(base.limits);
     this.oauth = new OAuthTable(base.oauth);
     this.trusts = new TrustTable(base.trusts);
+    this.people = new PeopleTable(base.people);
     this.auditShares = new DraftMap(base.auditShares);
     this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
@@ -213,6 +216,7 @@ export class State {
       hasKeysFrom: this.keysFrom.size > 0,
       oauth: this.oauth.freeze(),
       trusts: this.trusts.freeze(),
+      people: this.people.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -249,6 +253,7 @@ export class State {
     this.services.merge(snapshot.services);
     this.oauth.merge(snapshot);
     this.trusts.merge(snapshot);
+    this.people.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -278,6 +283,7 @@ export class State {
     for (const key of keys) this.#removeKey(key, this.#keys.get(key), true);
     this.oauth.removeGrantsOf(namespace, name);
     this.trusts.removeTrustsOf(namespace, name);
+    this.people.removeLinksOf(namespace, name);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -366,6 +372,7 @@ export class State {
     }
     this.oauth.forget(now);
     this.trusts.forget(now);
+    this.people.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }

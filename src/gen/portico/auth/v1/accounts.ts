@@ -94,6 +94,20 @@ export interface SetDisabledRequest {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface LinkAccountRequest {
+  /** The account, such as `bob`. */
+  name: string;
+  /** The issuer, such as `google`. */
+  issuer: string;
+  /** The claim `sub` by which the issuer names the person. */
+  subject: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface LinkAccountResponse {
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   name: string;
@@ -579,6 +593,61 @@ export const SetDisabledRequest = {
   },
 };
 
+function createBaseLinkAccountRequest(): LinkAccountRequest {
+  return { name: "", issuer: "", subject: "", _unknownFields: undefined };
+}
+
+export const LinkAccountRequest = {
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LinkAccountRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLinkAccountRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+export const LinkAccountResponse = {
+  encode(message: LinkAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+};
+
 function createBaseSetPasswordRequest(): SetPasswordRequest {
   return { name: "", currentPassword: "", newPassword: "", _unknownFields: undefined };
 }
@@ -726,6 +795,14 @@ export const AccountsService = {
     requestDeserialize: (value: Buffer): SetDisabledRequest => SetDisabledRequest.decode(value),
     responseSerialize: (value: Account): Buffer => Account.encode(value).finish(),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
+  },
+  /** Links an account to a person: who signs in by the issuer with this subject, is the account from then on. */
+  link: {
+    path: "/portico.auth.v1.Accounts/Link" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestDeserialize: (value: Buffer): LinkAccountRequest => LinkAccountRequest.decode(value),
+    responseSerialize: (value: LinkAccountResponse): Buffer => LinkAccountResponse.encode(value).finish(),
   },
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes

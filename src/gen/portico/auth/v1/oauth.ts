@@ -73,6 +73,63 @@ export interface SignInResponse {
   clientName: string;
   /** Seconds after which to try again, where too many attempts failed; else 0. */
   retryAfter: number;
+  /** Seconds that a grant may live at most, where an issuer vouches for the person only so long; else 0. */
+  maxSeconds: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListSignInIssuersRequest {
+  namespace: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListSignInIssuersResponse {
+  issuers: ListSignInIssuersResponse_Issuer[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface ListSignInIssuersResponse_Issuer {
+  /** Its name in a path: the name, after `<namespace>.` outside of `default`. */
+  id: string;
+  name: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface BeginIssuerSignInRequest {
+  /** The issuer's ID. */
+  issuer: string;
+  /** The public URL of the gateway. */
+  publicUrl: string;
+  request:
+    | AuthorizationRequest
+    | undefined;
+  /** Instead of a request: the code that a device shows. */
+  userCode: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface BeginIssuerSignInResponse {
+  /** In words; empty for a success. */
+  error: string;
+  /** Where the browser goes on to. */
+  location: string;
+  /** What the browser must bring back, in a cookie. */
+  attempt: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface EndIssuerSignInRequest {
+  /** The issuer's ID. */
+  issuer: string;
+  /** From the cookie. */
+  attempt: string;
+  /** The authorization response (RFC 6749 §4.1.2, RFC 9207); empty for what is absent. */
+  state: string;
+  code: string;
+  iss: string;
+  error: string;
+  address: string;
+  requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -570,6 +627,7 @@ function createBaseSignInResponse(): SignInResponse {
     isDevice: false,
     clientName: "",
     retryAfter: 0,
+    maxSeconds: 0,
     _unknownFields: undefined,
   };
 }
@@ -602,6 +660,9 @@ export const SignInResponse = {
     }
     if (message.retryAfter !== 0) {
       writer.uint32(72).int32(message.retryAfter);
+    }
+    if (message.maxSeconds !== 0) {
+      writer.uint32(80).int32(message.maxSeconds);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -684,6 +745,401 @@ export const SignInResponse = {
           }
 
           message.retryAfter = reader.int32();
+          continue;
+        }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.maxSeconds = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseListSignInIssuersRequest(): ListSignInIssuersRequest {
+  return { namespace: "", _unknownFields: undefined };
+}
+
+export const ListSignInIssuersRequest = {
+  encode(message: ListSignInIssuersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSignInIssuersRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListSignInIssuersRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseListSignInIssuersResponse(): ListSignInIssuersResponse {
+  return { issuers: [], _unknownFields: undefined };
+}
+
+export const ListSignInIssuersResponse = {
+  encode(message: ListSignInIssuersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.issuers) {
+      ListSignInIssuersResponse_Issuer.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSignInIssuersResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListSignInIssuersResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.issuers.push(ListSignInIssuersResponse_Issuer.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseListSignInIssuersResponse_Issuer(): ListSignInIssuersResponse_Issuer {
+  return { id: "", name: "", _unknownFields: undefined };
+}
+
+export const ListSignInIssuersResponse_Issuer = {
+  encode(message: ListSignInIssuersResponse_Issuer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListSignInIssuersResponse_Issuer {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListSignInIssuersResponse_Issuer();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseBeginIssuerSignInRequest(): BeginIssuerSignInRequest {
+  return { issuer: "", publicUrl: "", request: undefined, userCode: "", _unknownFields: undefined };
+}
+
+export const BeginIssuerSignInRequest = {
+  encode(message: BeginIssuerSignInRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.issuer !== "") {
+      writer.uint32(10).string(message.issuer);
+    }
+    if (message.publicUrl !== "") {
+      writer.uint32(18).string(message.publicUrl);
+    }
+    if (message.request !== undefined) {
+      AuthorizationRequest.encode(message.request, writer.uint32(26).fork()).join();
+    }
+    if (message.userCode !== "") {
+      writer.uint32(34).string(message.userCode);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginIssuerSignInRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBeginIssuerSignInRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.publicUrl = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.request = AuthorizationRequest.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.userCode = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseBeginIssuerSignInResponse(): BeginIssuerSignInResponse {
+  return { error: "", location: "", attempt: "", _unknownFields: undefined };
+}
+
+export const BeginIssuerSignInResponse = {
+  encode(message: BeginIssuerSignInResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.error !== "") {
+      writer.uint32(10).string(message.error);
+    }
+    if (message.location !== "") {
+      writer.uint32(18).string(message.location);
+    }
+    if (message.attempt !== "") {
+      writer.uint32(26).string(message.attempt);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BeginIssuerSignInResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBeginIssuerSignInResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.location = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.attempt = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseEndIssuerSignInRequest(): EndIssuerSignInRequest {
+  return {
+    issuer: "",
+    attempt: "",
+    state: "",
+    code: "",
+    iss: "",
+    error: "",
+    address: "",
+    requestId: "",
+    _unknownFields: undefined,
+  };
+}
+
+export const EndIssuerSignInRequest = {
+  encode(message: EndIssuerSignInRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.issuer !== "") {
+      writer.uint32(10).string(message.issuer);
+    }
+    if (message.attempt !== "") {
+      writer.uint32(18).string(message.attempt);
+    }
+    if (message.state !== "") {
+      writer.uint32(26).string(message.state);
+    }
+    if (message.code !== "") {
+      writer.uint32(34).string(message.code);
+    }
+    if (message.iss !== "") {
+      writer.uint32(42).string(message.iss);
+    }
+    if (message.error !== "") {
+      writer.uint32(50).string(message.error);
+    }
+    if (message.address !== "") {
+      writer.uint32(58).string(message.address);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(66).string(message.requestId);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): EndIssuerSignInRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseEndIssuerSignInRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.attempt = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.state = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.code = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.iss = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.error = reader.string();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.address = reader.string();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.requestId = reader.string();
           continue;
         }
       }
@@ -1774,6 +2230,41 @@ export const OAuthService = {
     responseStream: false as const,
     requestSerialize: (value: SignInRequest): Buffer => SignInRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): SignInRequest => SignInRequest.decode(value),
+    responseSerialize: (value: SignInResponse): Buffer => SignInResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): SignInResponse => SignInResponse.decode(value),
+  },
+  /** Lists the issuers by which people of a namespace sign in. */
+  listSignInIssuers: {
+    path: "/portico.auth.v1.OAuth/ListSignInIssuers" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListSignInIssuersRequest): Buffer =>
+      ListSignInIssuersRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ListSignInIssuersRequest => ListSignInIssuersRequest.decode(value),
+    responseSerialize: (value: ListSignInIssuersResponse): Buffer =>
+      ListSignInIssuersResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListSignInIssuersResponse => ListSignInIssuersResponse.decode(value),
+  },
+  /** Begins a sign-in by an issuer (OpenID Connect Core 1.0 §3.1.2.1), which must end within ten minutes. */
+  beginIssuerSignIn: {
+    path: "/portico.auth.v1.OAuth/BeginIssuerSignIn" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: BeginIssuerSignInRequest): Buffer =>
+      BeginIssuerSignInRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): BeginIssuerSignInRequest => BeginIssuerSignInRequest.decode(value),
+    responseSerialize: (value: BeginIssuerSignInResponse): Buffer =>
+      BeginIssuerSignInResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): BeginIssuerSignInResponse => BeginIssuerSignInResponse.decode(value),
+  },
+  /** Ends it: checks the authorization response, and who the issuer says the person is. Returns a sealed request as SignIn does. */
+  endIssuerSignIn: {
+    path: "/portico.auth.v1.OAuth/EndIssuerSignIn" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: EndIssuerSignInRequest): Buffer =>
+      EndIssuerSignInRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): EndIssuerSignInRequest => EndIssuerSignInRequest.decode(value),
     responseSerialize: (value: SignInResponse): Buffer => SignInResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): SignInResponse => SignInResponse.decode(value),
   },

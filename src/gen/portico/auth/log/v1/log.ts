@@ -10,6 +10,7 @@ import { type BinaryReader } from "../../../../../wire/reader.js";
 import { BinaryWriter } from "../../../../../wire/writer.js";
 import { Timestamp } from "../../../../google/protobuf/timestamp.js";
 import { ConfiguredService } from "../../../registry/v1/services.js";
+import { IssuerSignIn } from "../../v1/issuers.js";
 import { Limit } from "../../v1/limits.js";
 import { Lenders, RevisedLimit } from "../../v1/policy.js";
 import { Rule } from "../../v1/rules.js";
@@ -74,6 +75,9 @@ export interface Event {
     | { $case: "grantTokenRevoked"; value: GrantTokenRevoked }
     | { $case: "deviceCodeCreated"; value: DeviceCodeCreated }
     | { $case: "deviceCodeDecided"; value: DeviceCodeDecided }
+    | { $case: "personLinked"; value: PersonLinked }
+    | { $case: "personSignedIn"; value: PersonSignedIn }
+    | { $case: "personRead"; value: PersonRead }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -189,7 +193,7 @@ export interface IssuerCreated {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
-/** With its trusts and their tokens. */
+/** With its trusts and their tokens; the links of people, the scopes that their groups gave, and the grants for which they signed in by it. */
 export interface IssuerDeleted {
   namespace: string;
   name: string;
@@ -274,6 +278,37 @@ export interface DeviceCodeDecided {
   /** Of the device code. */
   sha256: Buffer;
   denied: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** An account stands for a person from now on, by an issuer's subject. A person stays with the first account. */
+export interface PersonLinked {
+  link: PersonLink | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A person who is linked has signed in by the issuer. */
+export interface PersonSignedIn {
+  namespace: string;
+  issuer: string;
+  subject: string;
+  /** All scopes that the person's groups give now. */
+  scopes: string[];
+  /** As in PersonLink; empty where the issuer gave none. */
+  refreshToken: string;
+  /** Of the attempt, which counts once, and until when it would. */
+  attemptSha256: Buffer;
+  attemptExpires: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The groups of a person were read again, because a client got new tokens. */
+export interface PersonRead {
+  namespace: string;
+  issuer: string;
+  subject: string;
+  scopes: string[];
+  refreshToken: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -460,6 +495,40 @@ export interface Snapshot {
   oauthClients: OAuthClient[];
   grants: Grant[];
   deviceCodes: DeviceCode[];
+  /** After the accounts and issuers. */
+  personLinks: PersonLink[];
+  usedAttempts: UsedAttempt[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Which account a person is, by an issuer. */
+export interface PersonLink {
+  namespace: string;
+  /** The issuer's name. */
+  issuer: string;
+  /** The claim `sub`. */
+  subject: string;
+  account: string;
+  /** Scopes of the account that it has by the person's groups only. */
+  scopes: string[];
+  created:
+    | Timestamp
+    | undefined;
+  /** When the groups were last read; absent before the first sign-in. */
+  read:
+    | Timestamp
+    | undefined;
+  /** By which the groups are read again. Empty where the issuer gives none. */
+  refreshToken: string;
+  /** The revision that made the link. It tells it from a later one of the same person. */
+  revision: bigint;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A sign-in by an issuer that has ended. */
+export interface UsedAttempt {
+  sha256: Buffer;
+  expires: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -477,7 +546,12 @@ export interface VouchingIssuer {
   name: string;
   /** The claim `iss`. */
   url: string;
-  created: Timestamp | undefined;
+  created:
+    | Timestamp
+    | undefined;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  signIn: IssuerSignIn | undefined;
+  clientSecret: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -566,7 +640,12 @@ export interface Grant {
   /** Refresh tokens that were exchanged, newest last. A second use of one means that it was stolen. */
   spent: Token[];
   /** When tokens were last issued; absent before the first. */
-  lastUsed: Timestamp | undefined;
+  lastUsed:
+    | Timestamp
+    | undefined;
+  /** The name of the issuer by which the person signed in, and the person's `sub`; empty for a password. */
+  issuer: string;
+  subject: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -901,6 +980,15 @@ export const Event = {
         break;
       case "deviceCodeDecided":
         DeviceCodeDecided.encode(message.event.value, writer.uint32(426).fork()).join();
+        break;
+      case "personLinked":
+        PersonLinked.encode(message.event.value, writer.uint32(482).fork()).join();
+        break;
+      case "personSignedIn":
+        PersonSignedIn.encode(message.event.value, writer.uint32(490).fork()).join();
+        break;
+      case "personRead":
+        PersonRead.encode(message.event.value, writer.uint32(498).fork()).join();
         break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
@@ -1276,6 +1364,30 @@ export const Event = {
           }
 
           message.event = { $case: "deviceCodeDecided", value: DeviceCodeDecided.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 60: {
+          if (tag !== 482) {
+            break;
+          }
+
+          message.event = { $case: "personLinked", value: PersonLinked.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 61: {
+          if (tag !== 490) {
+            break;
+          }
+
+          message.event = { $case: "personSignedIn", value: PersonSignedIn.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 62: {
+          if (tag !== 498) {
+            break;
+          }
+
+          message.event = { $case: "personRead", value: PersonRead.decode(reader, reader.uint32()) };
           continue;
         }
       }
@@ -2661,6 +2773,242 @@ export const DeviceCodeDecided = {
   },
 };
 
+function createBasePersonLinked(): PersonLinked {
+  return { link: undefined, _unknownFields: undefined };
+}
+
+export const PersonLinked = {
+  encode(message: PersonLinked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.link !== undefined) {
+      PersonLink.encode(message.link, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonLinked {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonLinked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.link = PersonLink.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePersonSignedIn(): PersonSignedIn {
+  return {
+    namespace: "",
+    issuer: "",
+    subject: "",
+    scopes: [],
+    refreshToken: "",
+    attemptSha256: Buffer.alloc(0),
+    attemptExpires: undefined,
+    _unknownFields: undefined,
+  };
+}
+
+export const PersonSignedIn = {
+  encode(message: PersonSignedIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.refreshToken !== "") {
+      writer.uint32(42).string(message.refreshToken);
+    }
+    if (message.attemptSha256.length !== 0) {
+      writer.uint32(50).bytes(message.attemptSha256);
+    }
+    if (message.attemptExpires !== undefined) {
+      Timestamp.encode(message.attemptExpires, writer.uint32(58).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonSignedIn {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonSignedIn();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.refreshToken = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.attemptSha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.attemptExpires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePersonRead(): PersonRead {
+  return { namespace: "", issuer: "", subject: "", scopes: [], refreshToken: "", _unknownFields: undefined };
+}
+
+export const PersonRead = {
+  encode(message: PersonRead, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(34).string(v!);
+    }
+    if (message.refreshToken !== "") {
+      writer.uint32(42).string(message.refreshToken);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonRead {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonRead();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.refreshToken = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseLoggedIn(): LoggedIn {
   return {
     login: Buffer.alloc(0),
@@ -3757,6 +4105,8 @@ function createBaseSnapshot(): Snapshot {
     oauthClients: [],
     grants: [],
     deviceCodes: [],
+    personLinks: [],
+    usedAttempts: [],
     _unknownFields: undefined,
   };
 }
@@ -3819,6 +4169,12 @@ export const Snapshot = {
     }
     for (const v of message.deviceCodes) {
       DeviceCode.encode(v!, writer.uint32(250).fork()).join();
+    }
+    for (const v of message.personLinks) {
+      PersonLink.encode(v!, writer.uint32(290).fork()).join();
+    }
+    for (const v of message.usedAttempts) {
+      UsedAttempt.encode(v!, writer.uint32(298).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -3967,6 +4323,22 @@ export const Snapshot = {
           message.deviceCodes.push(DeviceCode.decode(reader, reader.uint32()));
           continue;
         }
+        case 36: {
+          if (tag !== 290) {
+            break;
+          }
+
+          message.personLinks.push(PersonLink.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 37: {
+          if (tag !== 298) {
+            break;
+          }
+
+          message.usedAttempts.push(UsedAttempt.decode(reader, reader.uint32()));
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -3999,6 +4371,222 @@ export const Snapshot = {
     message.oauthClients = object.oauthClients?.map((e) => OAuthClient.fromPartial(e)) || [];
     message.grants = object.grants?.map((e) => Grant.fromPartial(e)) || [];
     message.deviceCodes = object.deviceCodes?.map((e) => DeviceCode.fromPartial(e)) || [];
+    message.personLinks = object.personLinks?.map((e) => PersonLink.fromPartial(e)) || [];
+    message.usedAttempts = object.usedAttempts?.map((e) => UsedAttempt.fromPartial(e)) || [];
+    return message;
+  },
+};
+
+function createBasePersonLink(): PersonLink {
+  return {
+    namespace: "",
+    issuer: "",
+    subject: "",
+    account: "",
+    scopes: [],
+    created: undefined,
+    read: undefined,
+    refreshToken: "",
+    revision: 0n,
+    _unknownFields: undefined,
+  };
+}
+
+export const PersonLink = {
+  encode(message: PersonLink, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message.account !== "") {
+      writer.uint32(34).string(message.account);
+    }
+    for (const v of message.scopes) {
+      writer.uint32(42).string(v!);
+    }
+    if (message.created !== undefined) {
+      Timestamp.encode(message.created, writer.uint32(50).fork()).join();
+    }
+    if (message.read !== undefined) {
+      Timestamp.encode(message.read, writer.uint32(58).fork()).join();
+    }
+    if (message.refreshToken !== "") {
+      writer.uint32(66).string(message.refreshToken);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(72).int64(message.revision);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonLink {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonLink();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.scopes.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.read = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.refreshToken = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 72) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<PersonLink>, I>>(object: I): PersonLink {
+    const message = createBasePersonLink();
+    message.namespace = object.namespace ?? "";
+    message.issuer = object.issuer ?? "";
+    message.subject = object.subject ?? "";
+    message.account = object.account ?? "";
+    message.scopes = object.scopes?.map((e) => e) || [];
+    message.created = (object.created !== undefined && object.created !== null)
+      ? Timestamp.fromPartial(object.created)
+      : undefined;
+    message.read = (object.read !== undefined && object.read !== null) ? Timestamp.fromPartial(object.read) : undefined;
+    message.refreshToken = object.refreshToken ?? "";
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    return message;
+  },
+};
+
+function createBaseUsedAttempt(): UsedAttempt {
+  return { sha256: Buffer.alloc(0), expires: undefined, _unknownFields: undefined };
+}
+
+export const UsedAttempt = {
+  encode(message: UsedAttempt, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UsedAttempt {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseUsedAttempt();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<UsedAttempt>, I>>(object: I): UsedAttempt {
+    const message = createBaseUsedAttempt();
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
     return message;
   },
 };
@@ -4091,7 +4679,15 @@ export const TrustRecord = {
 };
 
 function createBaseVouchingIssuer(): VouchingIssuer {
-  return { namespace: "", name: "", url: "", created: undefined, _unknownFields: undefined };
+  return {
+    namespace: "",
+    name: "",
+    url: "",
+    created: undefined,
+    signIn: undefined,
+    clientSecret: "",
+    _unknownFields: undefined,
+  };
 }
 
 export const VouchingIssuer = {
@@ -4107,6 +4703,12 @@ export const VouchingIssuer = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(34).fork()).join();
+    }
+    if (message.signIn !== undefined) {
+      IssuerSignIn.encode(message.signIn, writer.uint32(42).fork()).join();
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(50).string(message.clientSecret);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -4151,6 +4753,22 @@ export const VouchingIssuer = {
           message.created = Timestamp.decode(reader, reader.uint32());
           continue;
         }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.signIn = IssuerSignIn.decode(reader, reader.uint32());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.clientSecret = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -4168,6 +4786,10 @@ export const VouchingIssuer = {
     message.created = (object.created !== undefined && object.created !== null)
       ? Timestamp.fromPartial(object.created)
       : undefined;
+    message.signIn = (object.signIn !== undefined && object.signIn !== null)
+      ? IssuerSignIn.fromPartial(object.signIn)
+      : undefined;
+    message.clientSecret = object.clientSecret ?? "";
     return message;
   },
 };
@@ -4635,6 +5257,8 @@ function createBaseGrant(): Grant {
     refresh: undefined,
     spent: [],
     lastUsed: undefined,
+    issuer: "",
+    subject: "",
     _unknownFields: undefined,
   };
 }
@@ -4679,6 +5303,12 @@ export const Grant = {
     }
     if (message.lastUsed !== undefined) {
       Timestamp.encode(message.lastUsed, writer.uint32(106).fork()).join();
+    }
+    if (message.issuer !== "") {
+      writer.uint32(114).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(122).string(message.subject);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -4795,6 +5425,22 @@ export const Grant = {
           message.lastUsed = Timestamp.decode(reader, reader.uint32());
           continue;
         }
+        case 14: {
+          if (tag !== 114) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 15: {
+          if (tag !== 122) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -4827,6 +5473,8 @@ export const Grant = {
     message.lastUsed = (object.lastUsed !== undefined && object.lastUsed !== null)
       ? Timestamp.fromPartial(object.lastUsed)
       : undefined;
+    message.issuer = object.issuer ?? "";
+    message.subject = object.subject ?? "";
     return message;
   },
 };

@@ -1,0 +1,94 @@
+/**
+ * Sign-in by an issuer (OpenID Connect): `/oauth/sign-in/<issuer>` sends the browser there, and
+ * `/oauth/callback/<issuer>` gets it back. The authority does the rest; no gateway has the secret
+ * of a client.
+ */
+import {
+  type AuthorizationRequest,
+  OAuthService,
+  type SignInResponse,
+} from "../../../src/gen/portico/auth/v1/oauth.js";
+import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
+import type { ProtectedResource } from "../../http/protected-resource.js";
+import { queryOf } from "../../http/target.js";
+import { attemptCookie, attemptOf } from "./attempt-cookie.js";
+import type { OAuthAuthority } from "./authority.js";
+import { Parameters } from "./form.js";
+import { errorPage } from "./page.js";
+import { originAndId } from "./request.js";
+
+export const SIGN_IN = "/oauth/sign-in/";
+
+export interface IssuerPagesOptions {
+  readonly authority: OAuthAuthority;
+  readonly resource: ProtectedResource;
+}
+
+/** A link of the sign-in page. */
+export interface IssuerLink {
+  readonly name: string;
+  readonly href: string;
+}
+
+/** For what a person signs in: a request of a client, or a device that shows a code. */
+export type Purpose = { readonly request: AuthorizationRequest } | { readonly userCode: string };
+
+export class IssuerPages {
+  readonly #options: IssuerPagesOptions;
+
+  constructor(options: IssuerPagesOptions) {
+    this.#options = options;
+  }
+
+  /** The links for people of a namespace. @param query of the request for which they sign in */
+  async links(namespace: string, query: string): Promise<readonly IssuerLink[]> {
+    const { authority, resource } = this.#options;
+    // Issuers send people back to registered addresses only.
+    if (resource.publicUrl === undefined) return [];
+    const { issuers } = await authority.call(OAuthService.listSignInIssuers, { namespace });
+    return issuers.map(({ id, name }) => ({ name, href: `${SIGN_IN}${id}?${query}` }));
+  }
+
+  /** Sends the browser to the issuer. */
+  async begin(issuer: string, purpose: Purpose): Promise<BareResponse> {
+    const { authority, resource } = this.#options;
+    const { publicUrl } = resource;
+    if (publicUrl === undefined) {
+      return errorPage(404, "People cannot sign in by an issuer before an administrator sets PORTICO_PUBLIC_URL.");
+    }
+    const asked = "request" in purpose ? { ...purpose, userCode: "" } : { ...purpose, request: undefined };
+    const { error, location, attempt } = await authority.call(OAuthService.beginIssuerSignIn, {
+      ...{ issuer, publicUrl, ...asked },
+    });
+    if (error !== "") return errorPage(400, `${error}.`);
+    const headers = ["Location", location, "Referrer-Policy", "no-referrer"];
+    return { status: 303, body: "", headers: [...headers, ...attemptCookie(publicUrl, issuer, attempt)] };
+  }
+
+  /** @returns who has signed in, or the page that says why nobody has */
+  async end(issuer: string, request: GatewayRequestHead): Promise<SignInResponse | BareResponse> {
+    const { authority, resource } = this.#options;
+    const query = new Parameters(queryOf(request.target));
+    const twice = query.repeated();
+    if (twice !== undefined) return errorPage(400, `${twice} is there several times.`);
+    const attempt = attemptOf(request, resource.publicUrl ?? "");
+    const signedIn = await authority.call(OAuthService.endIssuerSignIn, {
+      ...{ issuer, attempt, state: query.get("state"), code: query.get("code") },
+      ...{ iss: query.get("iss"), error: query.get("error"), ...originAndId(request) },
+    });
+    if (signedIn.error === "") return signedIn;
+    return this.withoutCookie(issuer, errorPage(signedIn.retryAfter > 0 ? 429 : 400, `${signedIn.error}.`));
+  }
+
+  /** The page, which deletes the cookie: the attempt was used. */
+  withoutCookie(issuer: string, page: BareResponse): BareResponse {
+    const cookie = attemptCookie(this.#options.resource.publicUrl ?? "", issuer, "");
+    return { ...page, headers: [...(page.headers ?? []), ...cookie] };
+  }
+}
+
+/** The issuer in a path; undefined for another path. */
+export function issuerIn(path: string, root: string): string | undefined {
+  const id = path.startsWith(root) ? path.slice(root.length) : "";
+  return /^[a-z0-9][a-z0-9.-]{0,126}$/.test(id) ? id : undefined;
+}

@@ -1,0 +1,82 @@
+/**
+ * Requests to the servers of issuers. An administrator has chosen each issuer, but its server is a
+ * stranger's: what is read is bounded, https (or loopback), and never from another place by a
+ * redirect.
+ */
+import { isLoopback } from "../../../src/address/loopback.js";
+
+/** Maximum bytes of a response. */
+const MAX_DOCUMENT = 64 * 1024;
+
+/** Why an issuer's server did not help, in words. */
+export class IssuerError extends Error {}
+
+/** Why an issuer cannot have the URL, in words; undefined if it can. */
+export function issuerUrlProblem(text: string): string | undefined {
+  if (text.length > 500 || !URL.canParse(text))
+    return "must be a URL, such as https://token.actions.githubusercontent.com";
+  const { username, password, search, hash, href } = new URL(text);
+  if (username !== "" || password !== "" || search !== "" || hash !== "") {
+    return "must have no user, query and fragment";
+  }
+  if (href !== text && href !== `${text}/`) return `must be in its usual form: ${href}`;
+  return isAllowed(new URL(text)) ? undefined : "must be https, or http for a loopback address";
+}
+
+/** Whether the authority, or a person's browser, may be sent there. */
+export function isAllowed({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replace(/^\[(.*)\]$/, "$1")));
+}
+
+export interface IssuerRequest {
+  readonly signal: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A form that is posted. */
+  readonly form?: URLSearchParams;
+}
+
+/** A JSON object, and the status of its response. */
+export interface IssuerResponse {
+  readonly status: number;
+  /** An empty one where the response has none. */
+  readonly value: Record<string, unknown>;
+  readonly isObject: boolean;
+}
+
+/** @throws {IssuerError | Error} (rejects) */
+export async function askIssuer(text: string, { signal, headers = {}, form }: IssuerRequest): Promise<IssuerResponse> {
+  if (!URL.canParse(text) || !isAllowed(new URL(text))) throw new IssuerError(`${text.slice(0, 200)} is not https`);
+  const response = await fetch(text, {
+    ...{ signal, redirect: "error", headers: { accept: "application/json", ...headers } },
+    ...(form !== undefined && { method: "POST", body: form }),
+  });
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    // Leaving the loop closes the connection.
+    if (length > MAX_DOCUMENT) throw new IssuerError(`${text} is larger than ${MAX_DOCUMENT} bytes`);
+    chunks.push(chunk);
+  }
+  const value = objectIn(Buffer.concat(chunks).toString("utf8"));
+  return { status: response.status, value: value ?? {}, isObject: value !== undefined };
+}
+
+/** The JSON object; undefined where the text is none. */
+function objectIn(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // What it is instead helps nobody.
+  }
+  return undefined;
+}
+
+/** @throws {IssuerError | Error} (rejects) unless the status is 200 */
+export async function readIssuer(text: string, request: IssuerRequest): Promise<Record<string, unknown>> {
+  const { status, value, isObject } = await askIssuer(text, request);
+  if (status !== 200) throw new IssuerError(`${text} has the status ${status}`);
+  if (!isObject) throw new IssuerError(`${text} is no JSON object`);
+  return value;
+}

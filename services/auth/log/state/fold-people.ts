@@ -1,0 +1,71 @@
+/**
+ * How the events of people who sign in by issuers change the state. Scopes that groups give are
+ * scopes of the account, so rules and guards need not know groups. The link knows which of them the
+ * account has by groups only, and takes those away when the groups or the issuer are gone.
+ */
+import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
+import type { PersonLink } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import type { EventFolds } from "./event-folds.js";
+import { accountChanged } from "./fold-accounts.js";
+import type { Person } from "./people-table.js";
+import type { State } from "./state.js";
+
+type Events = "personLinked" | "personSignedIn" | "personRead";
+
+/** What an issuer has said about a person. */
+interface Said extends Person {
+  readonly scopes: readonly string[];
+  readonly refreshToken: string;
+}
+
+export const PEOPLE_FOLD: Pick<EventFolds, Events> = {
+  personLinked: (state, { link }, created) => {
+    if (link === undefined || state.people.link(link) !== undefined) return {};
+    const { namespace, issuer, subject, account } = link;
+    if (state.trusts.issuer(namespace, issuer)?.signIn === undefined) return {};
+    if (state.account(namespace, account) === undefined) return {};
+    state.people.putLink({ ...link, scopes: [], created, refreshToken: "", revision: BigInt(state.revision) });
+    return { record: ["account linked", `${account}: ${issuer}:${subject}`] };
+  },
+  personSignedIn: (state, said, time) => {
+    const link = state.people.link(said);
+    if (link === undefined || state.people.isUsed(said.attemptSha256)) return {};
+    state.people.use({ sha256: said.attemptSha256, expires: said.attemptExpires });
+    return { changes: read(state, link, said, time), record: ["signed in by an issuer", nameOf(link)] };
+  },
+  personRead: (state, said, time) => {
+    const link = state.people.link(said);
+    return link === undefined ? {} : { changes: read(state, link, said, time) };
+  },
+};
+
+/** The account has from now on the scopes that the person's groups give, and its own. */
+function read(state: State, link: PersonLink, said: Said, time: Timestamp | undefined): Change[] {
+  const { namespace } = link;
+  const account = state.account(namespace, link.account);
+  if (account === undefined) return [];
+  const own = account.scopes.filter((scope) => !link.scopes.includes(scope));
+  const scopes = said.scopes.filter((scope) => !own.includes(scope));
+  state.people.putLink({ ...link, scopes, read: time, refreshToken: said.refreshToken || link.refreshToken });
+  const next = [...own, ...scopes];
+  if (next.length === account.scopes.length && next.every((scope) => account.scopes.includes(scope))) return [];
+  state.setAccount(namespace, { ...account, scopes: next });
+  return [accountChanged(namespace, link.account)];
+}
+
+/** Ends what came of an issuer that is deleted; returns the changes for guards. */
+export function removePeople(state: State, namespace: string, issuer: string): Change[] {
+  const changes: Change[] = [];
+  for (const link of state.people.linksBy(namespace, issuer)) {
+    changes.push(...read(state, link, { ...link, scopes: [] }, link.read));
+    state.people.removeLink(link);
+  }
+  const sha256 = state.oauth.removeGrantsBy(namespace, issuer);
+  if (sha256.length > 0) changes.push({ change: { $case: "tokensRevoked", value: { sha256 } } });
+  return changes;
+}
+
+function nameOf({ account, issuer, subject }: PersonLink): string {
+  return `${account}: ${issuer}:${subject}`;
+}

@@ -1,0 +1,224 @@
+/**
+ * Sign-in of people by an issuer (OpenID Connect Core 1.0 §3.1). The gateway sends the browser to
+ * the issuer and gets it back; here, where the client's secret is, the code is exchanged, and the
+ * person becomes an account (accounts.ts).
+ */
+import { Code, StatusError } from "../../../src/errors.js";
+import type { Grant, PersonLink } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type {
+  BeginIssuerSignInRequest,
+  BeginIssuerSignInResponse,
+  EndIssuerSignInRequest,
+} from "../../../src/gen/portico/auth/v1/oauth.js";
+import { BoundedMap } from "../../../src/memory/bounded-map.js";
+import { timestampMs, toTimestamp } from "../../../src/time.js";
+import { IssuerError } from "../jwt/issuer-fetch.js";
+import type { IssuerKeys } from "../jwt/issuer-keys.js";
+import { JwtError } from "../jwt/verify.js";
+import type { Changes } from "../log/changelog/changes.js";
+import type { LogEvent } from "../log/changelog/decide.js";
+import type { State } from "../log/state/state.js";
+import { isSame } from "../oauth/seal.js";
+import { accountOfPerson, scopesOfGroups } from "./accounts.js";
+import { type Attempt, createAttempt, hashAttempt, openAttempt, sealAttempt, secretsOf } from "./attempt.js";
+import type { IssuerSession } from "./issuer-session.js";
+import {
+  authorizationUrl,
+  type Identity,
+  identify,
+  identifyAgain,
+  isErrorCode,
+  isFrom,
+  NoLongerError,
+} from "./openid.js";
+import { callbackPathOf, type SignInIssuer, signInIssuer } from "./settings.js";
+
+/** For how long an issuer vouches that gives no refresh token, in milliseconds. */
+const SIGN_IN_LIFE = 60 * 60_000;
+/** Maximum number of people for whom issuers are asked at the same time. */
+const MAX_RUNNING = 50;
+
+const BEGIN_AGAIN =
+  "This sign-in was begun in another browser, was used already, or took too long. Begin again in the program that sent you here";
+
+/** A person who has signed in. */
+export interface SignedInPerson {
+  readonly namespace: string;
+  readonly account: string;
+  readonly attempt: Attempt;
+  readonly by: IssuerSession;
+}
+
+export class IssuerSignIns {
+  readonly #changes: Changes;
+  readonly #keys: IssuerKeys;
+  /** Attempts that came back here, whatever came of them. */
+  readonly #tried = new BoundedMap<string, true>(10_000);
+  /** Running requests of people whose groups are read again. */
+  readonly #reading = new Map<string, Promise<void>>();
+  #running = 0;
+
+  constructor({ changes, keys }: { changes: Changes; keys: IssuerKeys }) {
+    this.#changes = changes;
+    this.#keys = keys;
+  }
+
+  async begin(asked: BeginIssuerSignInRequest): Promise<BeginIssuerSignInResponse> {
+    const refuse = (error: string): BeginIssuerSignInResponse => ({ error, location: "", attempt: "" });
+    await this.#changes.sync();
+    const { state, now } = this.#changes;
+    const issuer = signInIssuer(state, asked.issuer);
+    if (issuer === undefined) return refuse("Nobody signs in by this issuer");
+    const redirectUri = asked.publicUrl + callbackPathOf(issuer);
+    const { request, userCode } = asked;
+    const attempt = createAttempt(issuer, { redirectUri, request, userCode }, now);
+    const text = sealAttempt(state, attempt);
+    if (text === undefined) return refuse("The request of the program is too long for a sign-in by an issuer");
+    try {
+      const secrets = secretsOf(state, attempt);
+      return {
+        error: "",
+        location: await authorizationUrl(issuer, secrets, { redirectUri, keys: this.#keys }),
+        attempt: text,
+      };
+    } catch (error) {
+      return refuse(wordsOf(issuer, error));
+    }
+  }
+
+  /** @returns the person, or why nobody has signed in, in words */
+  async end(asked: EndIssuerSignInRequest): Promise<SignedInPerson | string> {
+    await this.#changes.sync();
+    const { state, now } = this.#changes;
+    const attempt = openAttempt(state, asked.attempt, now);
+    const issuer = signInIssuer(state, asked.issuer);
+    if (attempt === undefined || issuer === undefined || !isOf(attempt, issuer)) return BEGIN_AGAIN;
+    const secrets = secretsOf(state, attempt);
+    if (!isSame(asked.state, secrets.state)) return BEGIN_AGAIN;
+    if (this.#tried.get(attempt.id) || state.people.isUsed(hashAttempt(attempt))) return BEGIN_AGAIN;
+    this.#tried.set(attempt.id, true);
+    const { code, redirectUri } = { code: asked.code, redirectUri: attempt.redirectUri };
+    try {
+      // Before the code is sent anywhere: it may be another issuer's (RFC 9700 §4.4).
+      if (!(await isFrom(issuer, asked.iss, this.#keys))) {
+        return `Another issuer than ${issuer.name} has sent you back. Begin again in the program that sent you here`;
+      }
+      if (asked.error !== "") return refusedThere(issuer, asked.error);
+      if (code === "") return BEGIN_AGAIN;
+      const options = { keys: this.#keys, now };
+      const identity = await this.#bounded(() => identify(issuer, { code, redirectUri, secrets }, options));
+      return await this.#record(attempt, identity, asked);
+    } catch (error) {
+      return wordsOf(issuer, error);
+    }
+  }
+
+  async #record(
+    attempt: Attempt,
+    identity: Identity,
+    { issuer: id, address, requestId }: EndIssuerSignInRequest,
+  ): Promise<SignedInPerson | string> {
+    const { namespace, issuer } = attempt;
+    const { subject, refreshToken } = identity;
+    let outcome: SignedInPerson | string = BEGIN_AGAIN;
+    const decide = (state: State, now: number): LogEvent[] => {
+      const vouching = signInIssuer(state, id);
+      outcome = BEGIN_AGAIN;
+      const attemptSha256 = hashAttempt(attempt);
+      if (vouching === undefined || !isOf(attempt, vouching) || state.people.isUsed(attemptSha256)) return [];
+      const found = accountOfPerson(state, vouching, identity);
+      if ("refused" in found) {
+        outcome = found.refused;
+        return [];
+      }
+      const link = state.people.link({ namespace, issuer, subject });
+      const isAskedAgain = refreshToken !== "" || (link?.refreshToken ?? "") !== "";
+      const revision = link === undefined ? state.revision + 1 : Number(link.revision);
+      const by = { issuer, subject, revision, until: isAskedAgain ? 0 : now + SIGN_IN_LIFE };
+      outcome = { namespace, account: found.account, attempt, by };
+      const value = {
+        ...{ namespace, issuer, subject, refreshToken, attemptSha256 },
+        ...{ scopes: scopesOfGroups(vouching.signIn, identity), attemptExpires: toTimestamp(attempt.expires) },
+      };
+      return [...found.events, { $case: "personSignedIn", value }];
+    };
+    const known = this.#changes.state.people.link({ namespace, issuer, subject });
+    const author = {
+      namespace,
+      account: known?.account ?? issuer,
+      origin: { address, requestId: requestId || undefined },
+    };
+    // What another group than before no longer gives is gone before the person goes on.
+    await this.#changes.settled(await this.#changes.issue(author, decide));
+    return outcome;
+  }
+
+  /**
+   * Reads the groups of a grant's person again, where the issuer lets us. Ends the person's grants
+   * where it vouches no longer.
+   * @throws {StatusError} UNAVAILABLE (rejects) if it cannot be asked
+   */
+  async renew({ namespace, issuer, subject }: Grant): Promise<void> {
+    const link = issuer === "" ? undefined : this.#changes.state.people.link({ namespace, issuer, subject });
+    if (link === undefined || link.refreshToken === "") return;
+    const key = `${namespace} ${issuer} ${subject}`;
+    // One at a time: a refresh token may count once.
+    const reading = this.#reading.get(key) ?? this.#read(link).finally(() => this.#reading.delete(key));
+    this.#reading.set(key, reading);
+    await reading;
+  }
+
+  async #read(link: PersonLink): Promise<void> {
+    const { namespace, issuer: name, subject, account, refreshToken } = link;
+    const issuer = this.#changes.state.trusts.issuer(namespace, name);
+    if (issuer?.signIn === undefined) return;
+    const { signIn } = issuer;
+    const author = { namespace, account, origin: undefined };
+    try {
+      const options = { keys: this.#keys, now: this.#changes.now };
+      const again = await this.#bounded(() => identifyAgain({ ...issuer, signIn }, { subject, refreshToken }, options));
+      const scopes = scopesOfGroups(signIn, again);
+      const value = { namespace, issuer: name, subject, scopes, refreshToken: again.refreshToken };
+      const isSame = (state: State): boolean => state.people.link(link)?.revision === link.revision;
+      const revision = await this.#changes.issue(author, (state) =>
+        isSame(state) ? [{ $case: "personRead", value }] : [],
+      );
+      await this.#changes.settled(revision);
+    } catch (error) {
+      if (!(error instanceof NoLongerError)) throw new StatusError(Code.UNAVAILABLE, wordsOf(issuer, error));
+      const ended = (state: State): LogEvent[] =>
+        state.oauth
+          .grantsOf(namespace, account)
+          .filter((grant) => grant.issuer === name && grant.subject === subject)
+          .map(({ id }) => ({ $case: "grantEnded", value: { id, cause: `${name} vouches no longer` } }));
+      await this.#changes.settled(await this.#changes.issue(author, ended));
+    }
+  }
+
+  async #bounded<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#running >= MAX_RUNNING)
+      throw new StatusError(Code.UNAVAILABLE, "too many people sign in at the moment; try again");
+    this.#running++;
+    try {
+      return await ask();
+    } finally {
+      this.#running--;
+    }
+  }
+}
+
+function isOf({ namespace, issuer, issuerCreated }: Attempt, { namespace: own, name, created }: SignInIssuer): boolean {
+  return namespace === own && issuer === name && issuerCreated === timestampMs(created);
+}
+
+function refusedThere({ name }: SignInIssuer, error: string): string {
+  return `You have not signed in at ${name}${isErrorCode(error) ? ` (${error})` : ""}. Begin again in the program that sent you here`;
+}
+
+/** @throws what is no problem of the issuer */
+function wordsOf({ name }: { readonly name: string }, error: unknown): string {
+  if (error instanceof StatusError) throw error;
+  if (error instanceof JwtError) return `What ${name} says about you is refused: ${error.message}`;
+  if (error instanceof IssuerError) return `${name} cannot be used at the moment: ${error.message}`;
+  return `${name} cannot be reached at the moment. Try again`;
+}

@@ -1,0 +1,38 @@
+/** An administrator says which account a person is. */
+import { failedPrecondition, invalidArgument, notFound } from "../../../src/errors.js";
+import type { LinkAccountRequest, LinkAccountResponse } from "../../../src/gen/portico/auth/v1/accounts.js";
+import type { Context } from "../../../src/rpc/service.js";
+import { checkMayChange } from "../endpoints/administration.js";
+import { accountOf, authorOf } from "../endpoints/checks.js";
+import type { Changes } from "../log/changelog/changes.js";
+import { linked } from "./accounts.js";
+import { MAX_SUBJECT } from "./openid.js";
+
+/** Linking what is linked already changes nothing. */
+export async function link(
+  changes: Changes,
+  { name, issuer, subject }: LinkAccountRequest,
+  context: Context,
+): Promise<LinkAccountResponse> {
+  const caller = accountOf(context);
+  const { namespace } = caller;
+  if (subject === "" || subject.length > MAX_SUBJECT) {
+    throw invalidArgument(`subject: must have 1 to ${MAX_SUBJECT} characters`);
+  }
+  await changes.issue(authorOf(context), (state) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) throw notFound(`no account with the name ${name}`);
+    // Who signs in by the issuer is then the account, with all its scopes.
+    checkMayChange(caller, account);
+    if (state.trusts.issuer(namespace, issuer)?.signIn === undefined) {
+      throw notFound(`no issuer with the name ${issuer} by which people sign in`);
+    }
+    const present = state.people.link({ namespace, issuer, subject });
+    if (present?.account === name) return [];
+    if (present !== undefined) {
+      throw failedPrecondition(`${issuer}:${subject} is the account ${present.account}; delete that account first`);
+    }
+    return [linked({ namespace, issuer, subject, account: name })];
+  });
+  return {};
+}
