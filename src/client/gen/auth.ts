@@ -138,6 +138,10 @@ export interface CreateIssuerRequest {
   readonly name?: string | undefined;
   /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
   readonly url?: string | undefined;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  readonly signIn?: IssuerSignInInput | undefined;
+  /** The secret that the issuer gave to this installation as its client; empty where it gave none. No endpoint returns it. */
+  readonly clientSecret?: string | undefined;
 }
 
 export interface CreateKeyRequest {
@@ -236,6 +240,8 @@ export interface DeleteIssuerRequest {
 export interface DeleteIssuerResponse {
   /** How many trusts ended with it. */
   readonly trusts: number;
+  /** How many people were linked to accounts by it. */
+  readonly people: number;
 }
 
 export interface DeleteLimitRequest {
@@ -359,6 +365,16 @@ export interface Grant {
   readonly lastUsed?: Timestamp;
 }
 
+export interface GroupScope {
+  readonly group: string;
+  readonly scope: string;
+}
+
+export interface GroupScopeInput {
+  readonly group?: string | undefined;
+  readonly scope?: string | undefined;
+}
+
 export interface Issuer {
   /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
   readonly name: string;
@@ -368,6 +384,46 @@ export interface Issuer {
    */
   readonly url: string;
   readonly created?: Timestamp;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  readonly signIn?: IssuerSignIn;
+  /** Where it sends people back to, below the public URL of the gateway, such as `/oauth/callback/google`; empty where nobody signs in. */
+  readonly callbackPath: string;
+}
+
+/** How people sign in by an issuer. */
+export interface IssuerSignIn {
+  /** The ID that the issuer gave to this installation as its client. */
+  readonly clientId: string;
+  /** The claim that proposes the name of a new account; empty means `email`, which counts only if `email_verified` is true. */
+  readonly accountClaim: string;
+  /** Whether another claim than `email` may name accounts: whoever can choose it at the issuer can choose any name. */
+  readonly trustClaim: boolean;
+  /** The claim with the groups of the person; empty means `groups`. */
+  readonly groupsClaim: string;
+  /** The scopes that groups give. */
+  readonly map: readonly GroupScope[];
+  /** Whether an account is created for a person who signs in first. Otherwise, an administrator links an account to the person. */
+  readonly createAccounts: boolean;
+  /** Whether groups may give scopes that begin with `admin`, `service:` or `agent:`. */
+  readonly mayAdminister: boolean;
+}
+
+/** How people sign in by an issuer. */
+export interface IssuerSignInInput {
+  /** The ID that the issuer gave to this installation as its client. */
+  readonly clientId?: string | undefined;
+  /** The claim that proposes the name of a new account; empty means `email`, which counts only if `email_verified` is true. */
+  readonly accountClaim?: string | undefined;
+  /** Whether another claim than `email` may name accounts: whoever can choose it at the issuer can choose any name. */
+  readonly trustClaim?: boolean | undefined;
+  /** The claim with the groups of the person; empty means `groups`. */
+  readonly groupsClaim?: string | undefined;
+  /** The scopes that groups give. */
+  readonly map?: readonly GroupScopeInput[] | undefined;
+  /** Whether an account is created for a person who signs in first. Otherwise, an administrator links an account to the person. */
+  readonly createAccounts?: boolean | undefined;
+  /** Whether groups may give scopes that begin with `admin`, `service:` or `agent:`. */
+  readonly mayAdminister?: boolean | undefined;
 }
 
 export interface Key {
@@ -460,6 +516,17 @@ export interface Link {
   /** In words, such as `expired 2026-11-24 02:58 UTC`. */
   readonly detail: string;
 }
+
+export interface LinkAccountRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string | undefined;
+  /** The issuer, such as `google`. */
+  readonly issuer?: string | undefined;
+  /** The claim `sub` by which the issuer names the person. */
+  readonly subject?: string | undefined;
+}
+
+export type LinkAccountResponse = Readonly<Record<string, never>>;
 
 export interface ListAccountsRequest {
   /** Most accounts in the answer, 1 to 1000; 0 means 1000. There may be fewer although more follow. */
@@ -1043,6 +1110,12 @@ export interface Auth {
      */
     setDisabled(request?: SetDisabledRequest, options?: CallOptions): Promise<Account>;
     /**
+     * Links an account to a person: who signs in by the issuer with this subject, is the account from then on.
+     *
+     * Only administrators may call it, by the scope admin or admin:accounts.
+     */
+    link(request?: LinkAccountRequest, options?: CallOptions): Promise<LinkAccountResponse>;
+    /**
      * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
      * them one by one. An administrator may set any password. Others set their own, and give the current one.
      *
@@ -1125,7 +1198,7 @@ export interface Auth {
      */
     delete(request?: DeleteGrantRequest, options?: CallOptions): Promise<DeleteGrantResponse>;
   };
-  /** Manages the issuers (OpenID Connect) whose JWTs the trusts of the namespace accept. */
+  /** Manages the issuers (OpenID Connect) by which people sign in, and whose JWTs the trusts of the namespace accept. */
   readonly issuers: {
     /**
      * Lists the issuers of the namespace by name.
@@ -1134,13 +1207,14 @@ export interface Auth {
      */
     list(request?: ListIssuersRequest, options?: CallOptions): Promise<ListIssuersResponse>;
     /**
-     * Creates an issuer. Nothing is accepted from it before a trust names it.
+     * Creates an issuer. With `sign_in`, people sign in by it. None of its JWTs is a token before a trust names it.
      *
      * Only administrators may call it, by the scope admin.
      */
     create(request?: CreateIssuerRequest, options?: CallOptions): Promise<Issuer>;
     /**
-     * Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one.
+     * Deletes an issuer with its trusts, the links of people to accounts, and the scopes of their groups. When this answers, no gateway
+     * accepts a token that came from it.
      *
      * Only administrators may call it, by the scope admin.
      */
@@ -1387,6 +1461,7 @@ export const authEndpoints: EndpointTable = {
     delete: { path: "/auth/Accounts/Delete", shape: "unary" },
     setScopes: { path: "/auth/Accounts/SetScopes", shape: "unary" },
     setDisabled: { path: "/auth/Accounts/SetDisabled", shape: "unary" },
+    link: { path: "/auth/Accounts/Link", shape: "unary" },
     setPassword: { path: "/auth/Accounts/SetPassword", shape: "unary" },
   },
   audit: {

@@ -1,0 +1,96 @@
+// People, their links and used attempts are the same after a restart, from the log and from a snapshot.
+import t from "tap";
+import { fold } from "../../../services/auth/log/state/fold.js";
+import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { State } from "../../../services/auth/log/state/state.js";
+import { hashToken } from "../../../src/call/token.js";
+import { type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { toTimestamp } from "../../../src/time.js";
+
+type LogEvent = NonNullable<Event["event"]>;
+
+const NOW = Date.parse("2026-01-01T00:00:00Z");
+const ANN = { namespace: "default", issuer: "company", subject: "1 of company" };
+const UNSET = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n };
+const SIGN_IN = {
+  ...{ clientId: "portico", accountClaim: "email", trustClaim: false, groupsClaim: "groups", map: [] },
+  ...{ createAccounts: true, mayAdminister: false },
+};
+const ISSUER = { namespace: "default", name: "company", url: "https://a.example", created: undefined };
+const signedIn = (scopes: string[], attempt: string, refreshToken = "r"): LogEvent => ({
+  $case: "personSignedIn",
+  value: {
+    ...{ ...ANN, scopes, refreshToken, attemptSha256: hashToken(attempt) },
+    attemptExpires: toTimestamp(NOW + 600_000),
+  },
+});
+const EVENTS: LogEvent[] = [
+  { $case: "namespaceCreated", value: { name: "default", id: undefined } },
+  { $case: "accountCreated", value: { namespace: "default", name: "ann", scopes: ["own"], password: undefined } },
+  { $case: "issuerCreated", value: { issuer: { ...ISSUER, signIn: SIGN_IN, clientSecret: "s" } } },
+  { $case: "personLinked", value: { link: { ...ANN, account: "ann", ...UNSET } } },
+  signedIn(["employee", "own"], "first"),
+];
+
+function apply(state: State, ...events: LogEvent[]): void {
+  fold(state, {
+    ...{ time: toTimestamp(NOW), actor: "portico", namespace: "default" },
+    events: events.map((event) => ({ event })),
+  });
+}
+
+async function restored(state: State): Promise<State> {
+  const copy = new State();
+  const frozen = state.freeze();
+  for (const part of partsOf(frozen)) await copy.merge(Snapshot.decode(part));
+  frozen.release();
+  return copy;
+}
+
+async function states(...more: LogEvent[]): Promise<Record<string, State>> {
+  const [state, base] = [new State(), new State()];
+  for (const one of [state, base]) apply(one, ...EVENTS, ...more);
+  return { log: state, draft: base.draft(), snapshot: await restored(state) };
+}
+
+t.test("a person, from the log, a draft and a snapshot", async (t) => {
+  for (const [what, state] of Object.entries(await states())) {
+    t.match(state.people.link(ANN), { account: "ann", scopes: ["employee"], refreshToken: "r", revision: 1n }, what);
+    t.same(state.account("default", "ann")?.scopes, ["own", "employee"], what);
+    t.match(state.trusts.issuer("default", "company"), { signIn: { clientId: "portico" }, clientSecret: "s" }, what);
+    t.ok(state.people.isUsed(hashToken("first")), what);
+    apply(state, signedIn([], "first"));
+    t.same(state.account("default", "ann")?.scopes, ["own", "employee"], "an attempt counts once");
+    apply(state, { $case: "personLinked", value: { link: { ...ANN, account: "bob", ...UNSET } } });
+    t.equal(state.people.link(ANN)?.account, "ann", "a person stays with the first account");
+    apply(state, signedIn([], "second", ""));
+    t.same(state.account("default", "ann")?.scopes, ["own"], what);
+    t.equal(state.people.link(ANN)?.refreshToken, "r", "kept where the issuer sends no new one");
+  }
+  const { log: state } = await states();
+  const frozen = state!.freeze();
+  t.equal(formatOf(frozen), 3, "an earlier version would lose who is who");
+  frozen.release();
+});
+
+const ENDS: readonly LogEvent[] = [
+  { $case: "issuerDeleted", value: { namespace: "default", name: "company" } },
+  { $case: "accountDeleted", value: { namespace: "default", name: "ann", disabled: undefined } },
+  { $case: "namespaceDeleted", value: { name: "default" } },
+];
+
+for (const event of ENDS) {
+  t.test(`no link is left after ${event.$case}`, async (t) => {
+    for (const [what, state] of Object.entries(await states(event))) {
+      t.equal(state.people.link(ANN), undefined, what);
+      t.notOk(state.account("default", "ann")?.scopes.includes("employee"), what);
+      t.ok(state.people.isUsed(hashToken("first")), "the attempt does not count again");
+    }
+  });
+}
+
+t.test("used attempts are forgotten when they would be too old anyway", async (t) => {
+  const { log: state } = await states();
+  state!.forget(NOW + 600_000);
+  t.notOk(state!.people.isUsed(hashToken("first")));
+});
