@@ -1,5 +1,5 @@
-// What comes back from an issuer is refused unless it is the response to this sign-in of this browser
-// (RFC 9700 §4, OpenID Connect Core 1.0 §3.1.3.7).
+// What comes back from an issuer is refused unless it is the response to this sign-in of this
+// browser (RFC 9700 §4, OpenID Connect Core 1.0 §3.1.3.7).
 import t, { type Test } from "tap";
 import { type Door, openDoor } from "./browser.js";
 import { createKey, openIssuer, type TestIssuer } from "./issuer.js";

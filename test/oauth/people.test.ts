@@ -1,4 +1,4 @@
-// People sign in by their company's issuer, which is oidc-provider here, and each of them is one account.
+// People sign in by their company's issuer, which is oidc-provider here, and each is one account.
 import t, { type Test } from "tap";
 import { type Door, openDoor } from "./browser.js";
 import { allow, Browser, PUBLIC, reasonOn, refresh, registerApp, signInAs } from "./people.js";

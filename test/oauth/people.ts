@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Door } from "./browser.js";
 
-/** The gateway's public URL: requests to it go to the door of the test. */
+/** The gateway's public URL: requests to it go to the gateway of the test. */
 export const PUBLIC = "https://portico.test";
 const REDIRECT = "https://app.example/callback";
 const VERIFIER = "v".repeat(43);

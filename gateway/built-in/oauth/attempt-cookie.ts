@@ -19,7 +19,7 @@ export function attemptCookie(publicUrl: string, issuer: string, attempt: string
   return ["Set-Cookie", all.join("; ")];
 }
 
-/** The attempt that the browser sends; "" for none, and for several, which no browser of ours has. */
+/** The attempt that the browser sends; "" for none, and for several of that name. */
 export function attemptOf({ rawHeaders }: Pick<GatewayRequestHead, "rawHeaders">, publicUrl: string): string {
   const start = `${nameFor(publicUrl)}=`;
   const pairs = valuesOf(rawHeaders, "cookie").flatMap((value) => value.split(";").map((pair) => pair.trim()));

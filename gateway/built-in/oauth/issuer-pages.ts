@@ -31,7 +31,7 @@ export interface IssuerLink {
 }
 
 /** For what a person signs in: a request of a client, or a device that shows a code. */
-export type Purpose = { readonly request: AuthorizationRequest } | { readonly userCode: string };
+type SignInPurpose = { readonly request: AuthorizationRequest } | { readonly userCode: string };
 
 export class IssuerPages {
   readonly #options: IssuerPagesOptions;
@@ -50,7 +50,7 @@ export class IssuerPages {
   }
 
   /** Sends the browser to the issuer. */
-  async begin(issuer: string, purpose: Purpose): Promise<BareResponse> {
+  async begin(issuer: string, purpose: SignInPurpose): Promise<BareResponse> {
     const { authority, resource } = this.#options;
     const { publicUrl } = resource;
     if (publicUrl === undefined) {

@@ -31,10 +31,9 @@ import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import { link } from "../people/linking.js";
 import { checkMayChange, checkMayGive, mayReset } from "./administration.js";
-import { accountOf, authorOf, checkEach, originOf } from "./checks.js";
+import { accountOf, authorOf, checkEach, MAX_ACCOUNTS, originOf } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
-export const MAX_ACCOUNTS = 10_000;
 const MAX_SCOPES = 100;
 
 interface Options {

@@ -10,6 +10,9 @@ import type { Context } from "../../../src/rpc/service.js";
 import type { CallAuthor } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
 
+/** Maximum number of accounts of a namespace. */
+export const MAX_ACCOUNTS = 10_000;
+
 /** @throws {StatusError} UNAUTHENTICATED unless an account calls. */
 export function accountOf({ caller, endpoint }: Context): KnownCaller {
   if (caller instanceof KnownCaller && caller.enrolment === undefined) return caller;

@@ -1,4 +1,7 @@
-/** The metadata and public keys of issuers (OpenID Connect Discovery 1.0 §4, RFC 7517), as they publish them. */
+/**
+ * The metadata and public keys of issuers, as they publish them (OpenID Connect Discovery 1.0 §4,
+ * RFC 7517).
+ */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { IssuerError, readIssuer } from "./issuer-fetch.js";

@@ -16,7 +16,13 @@ import {
   type IntrospectResponse,
   OAuthService,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
-import { type BuiltInContext, type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import {
+  type BuiltInContext,
+  type Context,
+  part,
+  type ServiceImplementation,
+  type ServicePart,
+} from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
@@ -41,6 +47,7 @@ export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): Servi
   const devices = new Devices(changes);
   const options: SignInOptions = { changes, attempts, userCodes: new LoginThrottle({ clock: () => changes.now }) };
   return part(OAuthService, {
+    ...issuerSignIn(options, issuers),
     getClient: async ({ id }, context) => {
       checkGateway(context);
       await changes.sync();
@@ -52,21 +59,6 @@ export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): Servi
     signIn: (request, context) => {
       checkGateway(context);
       return signIn(options, request);
-    },
-    listSignInIssuers: async ({ namespace }, context) => {
-      checkGateway(context);
-      await changes.sync();
-      const all = changes.state.trusts.issuersOf(namespace).filter(isSignIn);
-      const named = all.map((issuer) => ({ id: idOf(issuer), name: issuer.name }));
-      return { issuers: named.sort((a, b) => (a.name < b.name ? -1 : 1)) };
-    },
-    beginIssuerSignIn: (request, context) => {
-      checkGateway(context);
-      return issuers.begin(request);
-    },
-    endIssuerSignIn: (request, context) => {
-      checkGateway(context);
-      return signInByIssuer(options, issuers, request);
     },
     openRequest: ({ sealed }, context) => {
       checkGateway(context);
@@ -103,6 +95,32 @@ export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): Servi
       return devices.start(request);
     },
   });
+}
+
+type IssuerMethods = "listSignInIssuers" | "beginIssuerSignIn" | "endIssuerSignIn";
+
+function issuerSignIn(
+  options: SignInOptions,
+  issuers: IssuerSignIns,
+): Pick<ServiceImplementation<typeof OAuthService>, IssuerMethods> {
+  const { changes } = options;
+  return {
+    listSignInIssuers: async ({ namespace }, context) => {
+      checkGateway(context);
+      await changes.sync();
+      const all = changes.state.trusts.issuersOf(namespace).filter(isSignIn);
+      const named = all.map((issuer) => ({ id: idOf(issuer), name: issuer.name }));
+      return { issuers: named.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    },
+    beginIssuerSignIn: (request, context) => {
+      checkGateway(context);
+      return issuers.begin(request);
+    },
+    endIssuerSignIn: (request, context) => {
+      checkGateway(context);
+      return signInByIssuer(options, issuers, request);
+    },
+  };
 }
 
 /** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */

@@ -3,13 +3,13 @@
  * issuer may give a name, or an e-mail address, to another person later.
  */
 import { ACCOUNT_NAME } from "../../../src/contract/names.js";
-import { MAX_ACCOUNTS } from "../endpoints/accounts.js";
+import { MAX_ACCOUNTS } from "../endpoints/checks.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { Identity } from "./openid.js";
 import { EMAIL, type SignInIssuer } from "./settings.js";
 
-/** The account, and the events that make it the person's; or why there is none, in words for the person. */
+/** The account, and the events that make it the person's; or why there is none, in words. */
 export type AccountOfPerson =
   | { readonly account: string; readonly events: readonly LogEvent[] }
   | { readonly refused: string };
@@ -41,7 +41,7 @@ export function accountOfPerson(state: State, issuer: SignInIssuer, identity: Id
   };
 }
 
-/** What the administrator types; nothing for a subject that a shell could take for more than a text. */
+/** What the administrator types; "" for a subject that a shell could take for more than a text. */
 function commandFor(issuer: string, subject: string): string {
   if (!/^[\w@.|:+=/-]+$/.test(subject)) return "";
   return `: portico auth set account <name> --link='${issuer}:${subject}'`;
@@ -56,7 +56,7 @@ export function linked(link: { namespace: string; issuer: string; subject: strin
 function proposedName({ accountClaim }: SignInIssuer["signIn"], { claims }: Identity) {
   const { [accountClaim]: name } = claims;
   if (typeof name !== "string" || name === "") return { refused: `The issuer says nothing about your ${accountClaim}` };
-  // Anybody can have an address written into an account somewhere.
+  // Without it, a person may have written the address of another into an account there.
   if (accountClaim === EMAIL && claims.email_verified !== true) {
     return { refused: "The issuer has not verified your e-mail address" };
   }

@@ -1,4 +1,4 @@
-/** What a sign-in by an issuer leaves: the person is an account for as long as the link is there. */
+/** What a sign-in by an issuer leaves: the person is an account as long as the link is there. */
 import type { State } from "../log/state/state.js";
 
 /** By which issuer a person has signed in. */
@@ -7,7 +7,7 @@ export interface IssuerSession {
   readonly subject: string;
   /** Of the link. It ends when the link does. */
   readonly revision: number;
-  /** Until when the issuer vouches for the person, in milliseconds since 1970; 0 if it is asked again. */
+  /** Until when the issuer vouches, in milliseconds since 1970; 0 if it is asked again. */
   readonly until: number;
 }
 

@@ -10,7 +10,7 @@ import type { State } from "../log/state/state.js";
 export const EMAIL = "email";
 const MAX_GROUPS = 100;
 const MAX_TEXT = 500;
-/** Claims that say nothing about who somebody is. */
+/** Claims that are no name of a person. */
 const NO_NAMES = [
   "iss",
   "aud",

@@ -1,4 +1,4 @@
-// People, their links and used attempts are the same after a restart, from the log and from a snapshot.
+// People, their links and used attempts are the same after a restart, from log and snapshot.
 import t from "tap";
 import { fold } from "../../../services/auth/log/state/fold.js";
 import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";

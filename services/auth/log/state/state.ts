@@ -251,9 +251,7 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
-    this.oauth.merge(snapshot);
-    this.trusts.merge(snapshot);
-    this.people.merge(snapshot);
+    for (const table of [this.oauth, this.trusts, this.people]) table.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -370,9 +368,7 @@ export class State {
       if (record === undefined) break;
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
-    this.oauth.forget(now);
-    this.trusts.forget(now);
-    this.people.forget(now);
+    for (const table of [this.oauth, this.trusts, this.people]) table.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }
