@@ -787,7 +787,7 @@ export interface DescribeResponse {
 export interface CreateIssuerRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
   readonly name?: string;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  /** The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Without TLS, only a loopback address is accepted. */
   readonly url?: string;
   /** How people sign in by it; absent where it vouches for programs only. */
   readonly signIn?: Partial<IssuerSignIn>;

@@ -17,7 +17,7 @@ const SUBJECT = "repo:acme/shop";
 async function trust({ call, login }: Open, { url }: TestIssuer): Promise<string> {
   const admin = await login();
   await call(AccountsService.create, { name: "robot", password: "", scopes: [], withoutPassword: true }, admin);
-  await call(IssuersService.create, { name: "platform", url }, admin);
+  await call(IssuersService.create, { name: "platform", url, signIn: undefined, clientSecret: "" }, admin);
   const names = { name: "deploy", issuer: "platform", account: "robot" };
   await call(TrustsService.create, { ...names, audience: AUDIENCE, subject: SUBJECT, bearer: true }, admin);
   return admin;

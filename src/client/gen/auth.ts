@@ -136,7 +136,7 @@ export interface CreateEnrolmentResponse {
 export interface CreateIssuerRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
   readonly name?: string | undefined;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  /** The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Without TLS, only a loopback address is accepted. */
   readonly url?: string | undefined;
   /** How people sign in by it; absent where it vouches for programs only. */
   readonly signIn?: IssuerSignInInput | undefined;

@@ -67,7 +67,7 @@ export interface ListIssuersResponse {
 export interface CreateIssuerRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
   name: string;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  /** The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Without TLS, only a loopback address is accepted. */
   url: string;
   /** How people sign in by it; absent where it vouches for programs only. */
   signIn:
@@ -93,7 +93,7 @@ export interface DeleteIssuerResponse {
 }
 
 function createBaseIssuer(): Issuer {
-  return { name: "", url: "", created: undefined, _unknownFields: undefined };
+  return { name: "", url: "", created: undefined, signIn: undefined, callbackPath: "", _unknownFields: undefined };
 }
 
 export const Issuer = {
@@ -146,6 +146,22 @@ export const Issuer = {
           }
 
           message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.signIn = IssuerSignIn.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.callbackPath = reader.string();
           continue;
         }
       }
@@ -385,6 +401,12 @@ export const CreateIssuerRequest = {
     }
     if (message.url !== "") {
       writer.uint32(18).string(message.url);
+    }
+    if (message.signIn !== undefined) {
+      IssuerSignIn.encode(message.signIn, writer.uint32(26).fork()).join();
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(34).string(message.clientSecret);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
