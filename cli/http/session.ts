@@ -139,14 +139,16 @@ export class StoredLogin implements Session {
 
   /**
    * Revokes the login's tokens, and deletes them even if they cannot be revoked. Returns false when
-   * there was no login.
+   * there was no login. @param everywhere also ends every other login of the account
    */
-  async logout(): Promise<boolean> {
+  async logout(everywhere: boolean): Promise<boolean> {
     const data = this.#profile.read();
     if (data === undefined || this.#login(data) === undefined) return false;
     try {
-      const response = await post(this.base, "/v1/auth/Logout", { token: await this.token() });
-      if (response.status !== 401) jsonOf(response); // 401: it was not valid any more
+      const body = JSON.stringify({ everywhere });
+      const response = await post(this.base, "/v1/auth/Logout", { token: await this.token(), body });
+      // 401: this login was not valid any more. The others may be.
+      if (response.status !== 401 || everywhere) jsonOf(response);
     } finally {
       (await this.#profile.take())?.delete();
       this.#profile.write(loggedOut(data));

@@ -67,12 +67,17 @@ async function askAccount(io: Io, last = "admin"): Promise<string> {
 export const logout = gatewayCommand({
   usage: "logout",
   summary: "log out, and revoke the login's tokens",
-  examples: ["portico logout", "portico logout --profile bob"],
+  examples: ["portico logout", "portico logout --everywhere", "portico logout --profile bob"],
+  options: [
+    new Option("--everywhere", "end every login, grant and session of the account, on all computers; API keys stay"),
+  ],
   formats: [],
-  async run({ io, login, client }) {
+  async run({ io, login, client }, { everywhere = false }: { readonly everywhere?: boolean }) {
     try {
-      const done = await login.logout();
-      io.stderr.write(done ? `Logged out of ${client.address}\n` : `Not logged in to ${client.address}\n`);
+      const done = await login.logout(everywhere);
+      if (!done && everywhere) throw new CommandError("Log in first: only a login can log out everywhere", EXIT.login);
+      const where = everywhere ? " everywhere" : "";
+      io.stderr.write(done ? `Logged out${where} of ${client.address}\n` : `Not logged in to ${client.address}\n`);
     } catch (error) {
       if (!(error instanceof CommandError) || error.exit === EXIT.login) throw error;
       throw new CommandError(

@@ -9,6 +9,7 @@ import type { HealthRoutes } from "../../gateway/built-in/health.js";
 import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
 import { Documents } from "../../gateway/built-in/oauth/documents.js";
 import { OAuthRoutes } from "../../gateway/built-in/oauth/routes.js";
+import { PageSessionRoutes } from "../../gateway/built-in/page-sessions.js";
 import { Pages } from "../../gateway/built-in/pages.js";
 import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
@@ -119,7 +120,7 @@ export async function openHttpPort(
   const problems = () => problemsOf({ config, guard, health, authorities });
   const attention = new AttentionRoutes({ routes: catalog.routes, guard, problems });
   const documents = new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl });
-  const own = [health, documents, attention, oauthOf(parts, config), pages];
+  const own = [health, documents, attention, oauthOf(parts, config), new PageSessionRoutes(parts.authority), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const handler = createHandler({ ...parts, own, hosts, config, log, metrics });
   checkProxies(config);

@@ -1,6 +1,7 @@
 /** The account in the header: a menu says who is signed in and where, and has the way out. */
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { ended, type Session, signOut, useSession } from "./session/session.js";
+import { ApiError } from "./http.js";
+import { ended, type Session, signOut, signOutEverywhere, useSession } from "./session/session.js";
 import { askToSignIn } from "./session/sign-in.js";
 import { useStore } from "./state/store.js";
 import { Button } from "./ui/button.js";
@@ -60,9 +61,14 @@ function Menu({ session: { account, namespace } }: { readonly session: Session }
             Signed in as <strong>{account}</strong>
             <span class="hint">Namespace {namespace}</span>
           </p>
-          <Button small onClick={leave}>
-            Sign out
-          </Button>
+          <p class="actions">
+            <Button small onClick={leave}>
+              Sign out
+            </Button>
+            <Button small kind="quiet" onClick={leaveEverywhere}>
+              Sign out everywhere
+            </Button>
+          </p>
         </div>
       )}
     </div>
@@ -75,5 +81,14 @@ async function leave(): Promise<void> {
     announce("Signed out");
   } catch {
     announce("Signed out here. The gateway could not be told, so the token lives on until it expires.", "bad");
+  }
+}
+
+async function leaveEverywhere(): Promise<void> {
+  try {
+    await signOutEverywhere();
+    announce("Signed out everywhere. API keys stay");
+  } catch (thrown) {
+    announce(`Nothing was signed out: ${ApiError.from(thrown).message}`, "bad");
   }
 }

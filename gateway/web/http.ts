@@ -50,6 +50,8 @@ export function gatewayTime(): number {
 export interface RequestOptions {
   readonly token?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Whether to send and receive cookies: only `/session` has some. */
+  readonly cookies?: boolean;
 }
 
 /**
@@ -100,7 +102,7 @@ function request(path: string, init: RequestInit, options: RequestOptions): Prom
   return sent;
 }
 
-async function send(path: string, init: RequestInit, { token, signal }: RequestOptions): Promise<string> {
+async function send(path: string, init: RequestInit, { token, signal, cookies }: RequestOptions): Promise<string> {
   const headers: Record<string, string> = {};
   if (init.body !== undefined) headers["Content-Type"] = "application/json";
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
@@ -109,7 +111,7 @@ async function send(path: string, init: RequestInit, { token, signal }: RequestO
     const response = await fetch(path, {
       ...init,
       headers,
-      credentials: "omit",
+      credentials: cookies ? "same-origin" : "omit",
       redirect: "error",
       signal: signal === undefined ? deadlineMonotonicMs : AbortSignal.any([signal, deadlineMonotonicMs]),
     });

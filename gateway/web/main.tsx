@@ -20,6 +20,7 @@
 import { type ComponentType, render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Layout } from "./layout.js";
+import { restore } from "./session/session.js";
 import { loadFont } from "./state/font.js";
 import { type PageProps, startRouter, usePath, useTitle } from "./state/router.js";
 import { startTheme } from "./state/theme.js";
@@ -103,6 +104,8 @@ function NoPage() {
 
 startTheme();
 startRouter();
-const app = document.getElementById("app")!;
-app.replaceChildren();
-render(<App />, app);
+void restore().finally(() => {
+  const app = document.getElementById("app")!;
+  app.replaceChildren();
+  render(<App />, app);
+});

@@ -64,6 +64,7 @@ import { AuthorityClock, type Clocks, MACHINE_CLOCKS } from "./log/time/clock.js
 import { StoredTime } from "./log/time/stored-time.js";
 import { Attempts, LoginThrottle } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
+import { pageSessions } from "./login/page-sessions.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
 import { clients } from "./oauth/clients.js";
 import { grants } from "./oauth/grants.js";
@@ -229,7 +230,7 @@ function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: Aut
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
-      auth({ changes, attempts }),
+      ...[auth({ changes, attempts }), pageSessions({ changes, attempts })],
       rules({ changes, maxRules, uses }),
       limits({ changes, uses }),
       lending(lender),

@@ -1027,6 +1027,11 @@ export interface RefreshRequest {
   readonly refreshToken?: string;
 }
 
+export interface LogoutRequest {
+  /** Whether every login, grant and session of the account ends, not only the caller's. */
+  readonly everywhere?: boolean;
+}
+
 export interface CreateClientRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `orders-app`. */
   readonly name?: string;
@@ -1261,8 +1266,11 @@ export interface Endpoints {
    * from the same login.
    */
   "auth/Auth/Refresh": { readonly request: RefreshRequest; readonly response: Tokens };
-  /** Revokes the caller's token, and every token that came from the same login. */
-  "auth/Auth/Logout": { readonly request: Empty; readonly response: Empty };
+  /**
+   * Revokes the caller's token, and every token that came from the same login; with `everywhere`, all access and refresh tokens of
+   * the account. API keys stay.
+   */
+  "auth/Auth/Logout": { readonly request: LogoutRequest; readonly response: Empty };
   /** Returns the caller's account, namespace and scopes. */
   "auth/Auth/WhoAmI": { readonly request: Empty; readonly response: WhoAmIResponse };
   /** Lists the clients of the namespace by name. */

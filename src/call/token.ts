@@ -10,17 +10,18 @@ import { crc32 } from "node:zlib";
 const PREFIXES = {
   ...({ access: "pta", refresh: "ptr", key: "ptk", enrolment: "pte" } as const),
   ...({ code: "ptx", clientSecret: "ptc", deviceCode: "ptd" } as const),
+  ...({ session: "pts" } as const),
 } as const;
 /**
  * The purpose of a token: a call, new tokens, a call by a program, joining; and of OAuth an
- * authorization code, a client's secret, and a device code.
+ * authorization code, a client's secret, and a device code; and the cookie of the web pages.
  */
 type TokenKind = keyof typeof PREFIXES;
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_LENGTH = 43; // ceil(256 / log2(62))
 const CHECKSUM_LENGTH = 6; // ceil(32 / log2(62))
-const SHAPE = /^pt[aekrcdx]_[0-9A-Za-z]{49}$/;
+const SHAPE = /^pt[aekrcdsx]_[0-9A-Za-z]{49}$/;
 
 function base62(value: bigint, length: number): string {
   let digits = "";
@@ -47,7 +48,7 @@ export function isToken(text: string): boolean {
  * The start of a token, in upper or lower case. Any text that begins so is treated as a part of a
  * token, however short.
  */
-const TOKEN_START = /pt[aekrcdx]_/i;
+const TOKEN_START = /pt[aekrcdsx]_/i;
 
 /** Whether a token, or the start of one, is part of the text. */
 export function holdsToken(text: string): boolean {

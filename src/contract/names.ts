@@ -41,7 +41,7 @@ export const SELF_GOVERNED: ReadonlySet<string> = new Set(["auth", "registry"]);
  */
 export const BUILT_IN_ROOTS = [
   ...(["/", "/.well-known", "/connect", "/console", "/device", "/explore", "/favicon.ico", "/gateway"] as const),
-  ...(["/livez", "/mcp", "/metrics", "/oauth", "/openapi", "/readyz", "/v1"] as const),
+  ...(["/livez", "/mcp", "/metrics", "/oauth", "/openapi", "/readyz", "/session", "/v1"] as const),
 ] as const;
 export type BuiltInRoot = (typeof BUILT_IN_ROOTS)[number];
 

@@ -244,7 +244,7 @@ t.test("an assertion becomes invalid with its caller's token", async (t) => {
   const it = await scene(t);
   const callerAssertion = await it.callerAssertion();
   t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.OK);
-  await it.call(AuthService.logout, {}, it.bob);
+  await it.call(AuthService.logout, { everywhere: false }, it.bob);
   t.equal(await codeOf(it.service, endpoint, { callerAssertion }), Code.UNAUTHENTICATED);
 });
 

@@ -63,7 +63,10 @@ const cases: readonly Case[] = [
     what: "a token is logged out",
     prepare: async ({ call, login }) => {
       const token = await login("bob", PASSWORD);
-      return { shown: { token, tokenRequired: true }, takeAway: () => call(AuthService.logout, {}, token) };
+      return {
+        shown: { token, tokenRequired: true },
+        takeAway: () => call(AuthService.logout, { everywhere: false }, token),
+      };
     },
   },
   {

@@ -206,7 +206,7 @@ async function prepare(
   const resources = ["service:members:*", "service:closed:*"];
   const key = await call(KeysService.create, { name: "limited", lifetime: undefined, resources, from: [] }, bob);
   const loggedOut = await login("bob", PASSWORD);
-  await call(AuthService.logout, {}, loggedOut);
+  await call(AuthService.logout, { everywhere: false }, loggedOut);
   const { refreshToken } = await call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });
   return {
     none: undefined,

@@ -24,6 +24,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   ".attempt_sha256": HASH,
   "DeviceCode.user_code_sha256": "of eight letters, which count for ten minutes, and only after a sign-in",
   ".used_keys": HASH,
+  ".public_key": "a public key",
   "TrustToken.signed_sha256": "the SHA-256 of what a JWT's signature is over, without the signature",
   "cache.GetRequest.key": NAMED,
   "cache.SetRequest.key": NAMED,

@@ -16,10 +16,10 @@ t.test("the reserved roots are those that dialects and parts of the gateway decl
   const folder = t.testdir({ built });
   const it = await deploy(folder);
   t.teardown(() => it.close());
-  const { catalog, guard, health, oauth } = it;
+  const { catalog, guard, health, oauth, pageSessions } = it;
   const pages = new Pages({ folder: join(folder, "built") });
   const { byPath } = dialectsOf({ catalog, guard, config: loadConfig({}, {}) });
-  const declared = [health, pages, oauth, new ServedDocuments({ catalog, guard }), ...byPath].flatMap(
+  const declared = [health, pages, oauth, pageSessions, new ServedDocuments({ catalog, guard }), ...byPath].flatMap(
     ({ roots }) => roots,
   );
   const roots = new Set([...declared, ...ADMIN_ROOTS, ...BUILT_IN_SERVICE_ROOTS]);
@@ -43,6 +43,7 @@ t.test("no service can have the name of a reserved root", async (t) => {
       "oauth",
       "openapi",
       "readyz",
+      "session",
       "v1",
     ],
     "a new one refuses services that have the name",

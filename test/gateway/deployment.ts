@@ -9,6 +9,7 @@ import { HealthRoutes } from "../../gateway/built-in/health.js";
 import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
 import { Documents } from "../../gateway/built-in/oauth/documents.js";
 import { OAuthRoutes } from "../../gateway/built-in/oauth/routes.js";
+import { PageSessionRoutes } from "../../gateway/built-in/page-sessions.js";
 import { Catalog, type CatalogOptions } from "../../gateway/catalog/catalog.js";
 import { createHandler } from "../../gateway/handler.js";
 import { readHeaders } from "../../gateway/http/headers.js";
@@ -62,6 +63,7 @@ export interface Deployment {
   readonly catalog: Catalog;
   readonly health: HealthRoutes;
   readonly oauth: OAuthRoutes;
+  readonly pageSessions: PageSessionRoutes;
   readonly guard: OpenGuard;
   readonly metrics: Metrics;
   /** The log, one object for each line. */
@@ -226,8 +228,10 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   });
   const health = new HealthRoutes({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
+  const toAuthority = new OAuthAuthority({ channel: own, admission: SYSTEM });
+  const pageSessions = new PageSessionRoutes(toAuthority);
   const oauth = new OAuthRoutes({
-    authority: new OAuthAuthority({ channel: own, admission: SYSTEM }),
+    authority: toAuthority,
     resource: new ProtectedResource(config),
     documents: new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument }),
     routes: catalog.routes,
@@ -255,7 +259,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
         }
       },
     },
-    own: [health, new ServedDocuments({ catalog, guard }), oauth, ...(options.own ?? [])],
+    own: [health, new ServedDocuments({ catalog, guard }), oauth, pageSessions, ...(options.own ?? [])],
     hosts: await Hosts.of(config.http, config.httpHosts),
     config,
     log,
@@ -275,7 +279,21 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   await guard.ready();
   await arrival(catalog);
   return {
-    ...{ handler, gateway, catalog, health, oauth, guard, metrics, logged, decided, dispatched, starts, add },
+    ...{
+      handler,
+      gateway,
+      catalog,
+      health,
+      oauth,
+      pageSessions,
+      guard,
+      metrics,
+      logged,
+      decided,
+      dispatched,
+      starts,
+      add,
+    },
     configure: registry.configure,
     async close() {
       await gateway.close(0);

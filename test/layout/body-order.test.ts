@@ -12,6 +12,8 @@ const READERS: Readonly<Record<string, readonly string[]>> = {
   "gateway/stages/route.ts": ["body"],
   // Forms of the authorization server, which anyone may send: they call no endpoint.
   "gateway/built-in/oauth/form.ts": ["body"],
+  // Sign-ins of the pages: they call no endpoint either.
+  "gateway/built-in/page-sessions.ts": ["body"],
   "gateway/dialects/http-rule/grpc-gateway/value-feed.ts": ["chunks"],
   "gateway/dialects/json/streams/upload.ts": ["chunks"],
   "gateway/dialects/rpc/enveloped-stream.ts": ["chunks"],

@@ -7,7 +7,7 @@ import { errorOf, parseExact } from "./json-text.js";
 import { fieldOf } from "./secrets.js";
 
 /** The start of a token. Any text that begins so is treated as a token (src/call/token.ts). */
-const TOKEN = /pt[aekrcdx]_[0-9A-Za-z]*/gi;
+const TOKEN = /pt[aekrcdsx]_[0-9A-Za-z]*/gi;
 
 export function withoutTokens(text: string): string {
   return text.replaceAll(TOKEN, "");

@@ -1,11 +1,13 @@
 /**
  * The session: which account is signed in, and its tokens. The tokens are only in the memory of
- * this module, not in the address, a storage or a cookie. So a visitor must sign in again after a
- * reload, and no token is on the disk.
+ * this module, not in the address, a storage or a cookie. After a reload and in a new tab the page
+ * gets another one by the session that the tabs share (shared-session.ts). Where the browser cannot
+ * have one, the page logs in for itself, and the visitor signs in again after a reload.
  */
 import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
 import { ApiError, gatewayTime, post } from "../http.js";
 import { Store, useStore } from "../state/store.js";
+import * as shared from "./shared-session.js";
 
 export type Session = Pick<WhoAmIResponse, "account" | "namespace" | "scopes">;
 
@@ -26,7 +28,13 @@ export const session = new Store<Session | undefined>(undefined);
  */
 export const ended = new Store<string | undefined>(undefined);
 
-let tokens: Tokens | undefined;
+/** Counts how often another tab has signed in for this one. */
+export const signedInElsewhere = new Store(0);
+
+/** Without a refresh token, the tabs' session has the next one. */
+type Held = Pick<Tokens, "accessToken" | "accessExpires"> & Partial<Pick<Tokens, "refreshToken">>;
+
+let tokens: Held | undefined;
 let refreshing: Promise<string | undefined> | undefined;
 
 /** How long before its expiry an access token is replaced, in milliseconds. */
@@ -50,15 +58,60 @@ export function useSession(): Session | undefined {
 
 /** Signs in with a password. @throws {ApiError} */
 export async function signIn(credentials: Credentials): Promise<void> {
-  const fresh = await post<Tokens>("/auth/Auth/Login", credentials);
-  const token = fresh.accessToken;
-  const { account, namespace, scopes } = await post<WhoAmIResponse>("/v1/auth/Auth/WhoAmI", {}, { token });
-  tokens = fresh;
+  if (!shared.canShare()) return enter(await logIn(credentials));
+  try {
+    enter(await shared.start(credentials));
+  } catch (thrown) {
+    // A browser may not say that the page is the gateway's own, and a gateway may know no sessions.
+    if (![403, 404].includes(ApiError.from(thrown).status)) throw thrown;
+    enter(await logIn(credentials));
+  }
+}
+
+async function logIn(credentials: Credentials): Promise<Held & Session> {
+  const { accessToken, accessExpires, refreshToken } = await post<Tokens>("/auth/Auth/Login", credentials);
+  const { account, namespace, scopes } = await post<WhoAmIResponse>("/v1/auth/Auth/WhoAmI", {}, { token: accessToken });
+  return { accessToken, accessExpires, refreshToken, account, namespace, scopes };
+}
+
+function enter({ account, namespace, scopes, ...held }: Held & Session): void {
+  tokens = held;
   ended.set(undefined);
   const next = { account, namespace, scopes };
   // If the account and namespace are the same as before, the page stays as it is. Otherwise it is
   // drawn again.
   if (!isSame(session.value, next)) session.set(next);
+}
+
+/** How long the first page waits for the session of the tabs, in milliseconds. */
+const RESTORE_MS = 5_000;
+
+/**
+ * Must be called before anything is drawn: signs in by the session of the tabs, if there is one,
+ * and follows the other tabs.
+ */
+export async function restore(): Promise<void> {
+  if (!shared.canShare()) return;
+  shared.followTabs((signedIn) => {
+    if (!signedIn && tokens?.refreshToken === undefined) leave();
+    if (signedIn && tokens === undefined) void resume().then(() => signedInElsewhere.set(signedInElsewhere.value + 1));
+  });
+  if (!shared.isMarked()) return;
+  await Promise.race([resume(), new Promise((resolve) => setTimeout(resolve, RESTORE_MS))]);
+}
+
+async function resume(): Promise<void> {
+  try {
+    const fresh = await shared.renew();
+    if (tokens === undefined) enter(fresh);
+  } catch (thrown) {
+    if (isRefusal(thrown)) await shared.forget();
+  }
+}
+
+/** Whether a token was refused for good. Any other failure may be temporary. */
+function isRefusal(thrown: unknown): boolean {
+  return [401, 403].includes(ApiError.from(thrown).status);
 }
 
 /** Whether both are sessions of one account, whatever its scopes are. */
@@ -75,9 +128,19 @@ function isSame(one: Session | undefined, other: Session): boolean {
  * revoked
  */
 export async function signOut(): Promise<void> {
-  const token = tokens?.accessToken;
-  forget();
-  if (token !== undefined) await post("/v1/auth/Auth/Logout", {}, { token });
+  const held = tokens;
+  leave();
+  if (held === undefined) return shared.canShare() ? shared.forget() : undefined;
+  if (held.refreshToken === undefined) return shared.end();
+  await post("/v1/auth/Auth/Logout", {}, { token: held.accessToken });
+}
+
+/** Ends every login and session of the account, on all computers. @throws {ApiError} */
+export async function signOutEverywhere(): Promise<void> {
+  const token = await accessToken();
+  await post("/v1/auth/Auth/Logout", { everywhere: true }, { token });
+  leave();
+  if (shared.canShare()) await shared.forget();
 }
 
 /**
@@ -94,16 +157,20 @@ export async function accessToken(): Promise<string | undefined> {
   return refreshing;
 }
 
-async function refresh(old: Tokens): Promise<string | undefined> {
+/** @param refused why the session has ended, if the authority refuses the next token */
+async function refresh(
+  old: Held,
+  refused = "Your session has ended. Sign in again to go on.",
+): Promise<string | undefined> {
   let fresh = old;
   let why: string | undefined;
   try {
-    fresh = await post<Tokens>("/auth/Auth/Refresh", { refreshToken: old.refreshToken });
+    fresh = await next(old);
+    const isOther = "account" in fresh && session.value && !isSameAccount(session.value, fresh as Held & Session);
+    if (isOther) why = "Another account has signed in in this browser. Sign in again to go on.";
   } catch (thrown) {
-    const { status } = ApiError.from(thrown);
-    // Any other failure may be temporary: the old token may still be valid, and the next call tries
-    // again.
-    if (status === 401 || status === 403) why = "Your session has ended. Sign in again to go on.";
+    // After any other failure the old token may still be valid, and the next call tries again.
+    if (isRefusal(thrown)) why = refused;
   }
   // Another account may have signed in meanwhile.
   if (tokens !== old) return undefined;
@@ -113,20 +180,28 @@ async function refresh(old: Tokens): Promise<string | undefined> {
   return tokens?.accessToken;
 }
 
+function next({ refreshToken }: Held): Promise<Held> {
+  return refreshToken === undefined ? shared.renew() : post<Tokens>("/auth/Auth/Refresh", { refreshToken });
+}
+
 /**
  * Asks the authority whether the token is still valid, and ends the session if it is not. Used for
- * calls that were refused with 401.
+ * calls that were refused with 401. A session of many tabs may have lost only this token.
  */
 export async function checkSession(): Promise<void> {
-  const token = tokens?.accessToken;
-  if (token === undefined) return;
+  const held = tokens;
+  if (held === undefined) return;
   try {
-    await post("/v1/auth/Auth/WhoAmI", {}, { token });
+    await post("/v1/auth/Auth/WhoAmI", {}, { token: held.accessToken });
   } catch (thrown) {
-    const isSame = token === tokens?.accessToken;
-    if (isSame && ApiError.from(thrown).status === 401) end("Your session was ended. Sign in again to go on.");
+    if (held !== tokens || ApiError.from(thrown).status !== 401) return;
+    if (held.refreshToken !== undefined) return end(WAS_ENDED);
+    refreshing ??= refresh(held, WAS_ENDED);
+    await refreshing;
   }
 }
+
+const WAS_ENDED = "Your session was ended. Sign in again to go on.";
 
 function end(why: string): void {
   tokens = undefined;
@@ -134,7 +209,7 @@ function end(why: string): void {
   ended.set(why);
 }
 
-function forget(): void {
+function leave(): void {
   tokens = undefined;
   refreshing = undefined;
   ended.set(undefined);

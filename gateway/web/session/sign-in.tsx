@@ -8,7 +8,8 @@ import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
 import { announce } from "../ui/status.js";
-import { ended, session, signIn, signOut } from "./session.js";
+import { ended, session, signedInElsewhere, signIn, signOut } from "./session.js";
+import { canShare } from "./shared-session.js";
 
 const asked = new Store(false);
 // The dialog opens over the page, so the text that was typed there stays.
@@ -16,6 +17,7 @@ ended.follow((why) => {
   if (why !== undefined) asked.set(true);
 });
 const signingIn = new Store(false);
+signedInElsewhere.follow(() => session.value !== undefined && ended.value === undefined && asked.set(false));
 
 /** Asks for an account and password, over the page that is shown. */
 export function askToSignIn(): void {
@@ -88,7 +90,11 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
           Sign in
         </Button>
       </p>
-      <p class="hint">Your token stays in this page’s memory. After a reload you sign in again.</p>
+      <p class="hint">
+        {canShare()
+          ? "You stay signed in in this browser until you sign out, or have not used it for 12 hours."
+          : "Your token stays in this page’s memory. After a reload you sign in again."}
+      </p>
     </form>
   );
 }

@@ -1,9 +1,10 @@
 /** Auth: logs accounts in and out. */
 
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
-import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
-import { failedPrecondition, type StatusError, unauthenticated } from "../../../src/errors.js";
-import type { Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { failedPrecondition, unauthenticated } from "../../../src/errors.js";
+import type { Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   AuthService,
   type LoginRequest,
@@ -13,38 +14,28 @@ import {
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { Origin } from "../log/changelog/decide.js";
+import type { LogEvent, Origin } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
-import type { Attempts } from "../login/attempts.js";
+import type { TokenState } from "../log/state/token-state.js";
+import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
 import { exchange } from "../oauth/exchange.js";
 import { CLI_CLIENT } from "../oauth/known-client.js";
-import { accountOf, authorOf, disabledDetail, originOf } from "./checks.js";
+import { accountOf, authorOf, originOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
 
-interface Options {
-  readonly changes: Changes;
-  readonly attempts: Attempts;
-}
-
 /** The gRPC service portico.auth.v1.Auth. */
-export function auth(options: Options): ServicePart {
+export function auth(options: PasswordChecks): ServicePart {
   const { changes } = options;
   return part(AuthService, {
     login: (request, context) => login(options, request, context),
     refresh: (request, context) => refresh(changes, request, originOf(context)),
-    logout: async (_, context) => {
+    logout: async ({ everywhere }, context) => {
       const caller = accountOf(context);
       await changes.make(authorOf(context), (state) => {
         const token = state.token(Buffer.from(caller.sha256, "hex"));
-        if (token?.kind === "access") {
-          return [{ $case: "loginRevoked", value: { login: token.login.login, reused: false } }];
-        }
-        if (token?.kind === "granted") {
-          return [{ $case: "grantEnded", value: { id: token.granted.grant.id, cause: "logged out" } }];
-        }
-        throw failedPrecondition("This token came from no login; an API key is revoked instead");
+        return [everywhere ? endOfAll(state, token, caller) : endOf(token)];
       });
       return {};
     },
@@ -55,30 +46,44 @@ export function auth(options: Options): ServicePart {
   });
 }
 
+/** Ends what the token came from. @throws {StatusError} FAILED_PRECONDITION if that is no login. */
+function endOf(token: TokenState | undefined): LogEvent {
+  if (token?.kind === "access") return { $case: "loginRevoked", value: { login: token.login.login, reused: false } };
+  if (token?.kind === "session") return { $case: "pageSessionEnded", value: { sha256: token.session.sha256 } };
+  if (token?.kind === "granted") {
+    return { $case: "grantEnded", value: { id: token.granted.grant.id, cause: "logged out" } };
+  }
+  throw failedPrecondition("This token came from no login; an API key is revoked instead");
+}
+
+/**
+ * Ends all logins, grants and sessions of the account, by the event of a password that is set:
+ * every version revokes the same tokens for it.
+ * @throws {StatusError} FAILED_PRECONDITION unless the person itself has logged in with the token.
+ */
+function endOfAll(state: State, token: TokenState | undefined, { namespace, account: name }: KnownCaller): LogEvent {
+  const isOwn = token?.kind === "granted" && token.granted.grant.clientId === CLI_CLIENT;
+  if (token?.kind !== "access" && token?.kind !== "session" && !isOwn) {
+    throw failedPrecondition("Only a login can log out everywhere: not an API key, and not a client's grant");
+  }
+  const password = state.account(namespace, name)?.password;
+  return { $case: "passwordSet", value: { namespace, name, password, unchanged: true } };
+}
+
 async function login(
-  { changes, attempts }: Options,
+  options: PasswordChecks,
   { account: name, password, namespace: named }: LoginRequest,
   context: Context,
 ): Promise<Tokens> {
   const namespace = named || DEFAULT_NAMESPACE;
-  // No account has so long a name. Failures are counted by name, and long names would take memory.
-  if (name.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) throw wrong();
   const origin = originOf(context);
   const attempt = { namespace, account: name, address: origin.address, requestId: origin.requestId };
-  let hash: PasswordHash | undefined;
-  const readHash = async (): Promise<PasswordHash | undefined> => {
-    await changes.sync();
-    hash = changes.state.account(namespace, name)?.password;
-    return hash;
-  };
-  if (!(await attempts.verify(attempt, password, readHash))) throw wrong();
+  const hash = await matchedHash(options, attempt, password);
+  if (hash === undefined) throw wrongPassword();
+  const { changes } = options;
   const pair = createPair(changes.now);
   await changes.issue({ namespace, account: name, origin }, (state) => {
-    // The account may have been deleted, or got another password, while this password was checked.
-    const { password: current, disabled } = state.account(namespace, name) ?? {};
-    if (hash === undefined || !current?.hash.equals(hash.hash)) throw wrong();
-    // Only whoever knows the password learns it.
-    if (disabled) throw unauthenticated(disabledDetail(name));
+    checkMatchStill(state, attempt, hash);
     const { access, refresh } = pair.hashed;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });
@@ -143,9 +148,4 @@ function createPair(now: number) {
       refresh: { sha256: hashToken(refresh), expires: refreshExpires },
     },
   };
-}
-
-/** One error for an unknown account and a wrong password: it must not show which accounts exist. */
-function wrong(): StatusError {
-  return unauthenticated("Wrong account or password");
 }

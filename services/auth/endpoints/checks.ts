@@ -3,10 +3,10 @@
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { canonicalAddress } from "../../../src/address/client-address.js";
 import { requestIdOf } from "../../../src/call/metadata.js";
-import { DEFAULT_NAMESPACE, MAX_NAME, NAME } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, GATEWAY, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
-import type { Context } from "../../../src/rpc/service.js";
+import type { BuiltInContext, Context } from "../../../src/rpc/service.js";
 import type { CallAuthor } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
 
@@ -39,6 +39,13 @@ export function accountOfDefault(context: Context): KnownCaller {
   const caller = accountOf(context);
   if (caller.namespace === DEFAULT_NAMESPACE) return caller;
   throw permissionDenied(`Only administrators of the namespace ${DEFAULT_NAMESPACE} may do this`);
+}
+
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */
+export function checkGateway(context: Context): void {
+  const { caller, system } = context as BuiltInContext;
+  if (system || (caller as KnownCaller | undefined)?.enrolment === GATEWAY) return;
+  throw permissionDenied("Only gateways may call this");
 }
 
 /**

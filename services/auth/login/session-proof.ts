@@ -1,7 +1,8 @@
 /**
  * The proof that a browser has the key of its session: a signature over a challenge that an
- * authority made. A challenge is checked by the authority's clock alone, so the browser's clock does
- * not matter. It has a MAC under a secret that all authorities share, so any of them accepts it.
+ * authority made. A challenge is checked by the authority's clock alone, so the browser's clock
+ * does not matter. It has a MAC under a secret that all authorities share, so any of them accepts
+ * it.
  */
 
 import {
@@ -13,11 +14,14 @@ import {
   timingSafeEqual,
   verify,
 } from "node:crypto";
+import type { SessionProof } from "../../../src/gen/portico/auth/v1/sessions.js";
 
 /** How long a challenge is valid, in milliseconds. */
 export const CHALLENGE_LIFE_MS = 60_000;
 
-/** Used challenges that one authority remembers. Beyond it, proofs are refused until some expire. */
+/**
+ * Used challenges that one authority remembers. Beyond it, proofs are refused until some expire.
+ */
 const MAX_USED = 100_000;
 const RANDOM_BYTES = 16;
 const TIME_BYTES = 8;
@@ -27,14 +31,6 @@ const CHALLENGE_BYTES = TIME_BYTES + RANDOM_BYTES + MAC_BYTES;
 const SPKI_BYTES = 91;
 /** Length of a P-256 signature as WebCrypto writes it: r and s, each of 32 bytes. */
 const SIGNATURE_BYTES = 64;
-
-/** What a browser gives to prove that it has the key of a session. */
-export interface SessionProof {
-  /** A challenge from `Challenges.create`, base64url. */
-  readonly challenge: string;
-  /** ECDSA with SHA-256 over `signedText`: r and s. */
-  readonly signature: Buffer;
-}
 
 /** Makes challenges, and accepts each of them once. */
 export class Challenges {
@@ -56,12 +52,12 @@ export class Challenges {
   /** A challenge for the session, whose name is the SHA-256 of its cookie's secret. */
   create(session: Buffer): string {
     const head = Buffer.alloc(TIME_BYTES + RANDOM_BYTES);
-    head.writeBigUInt64BE(BigInt(this.#now()));
+    head.writeBigUInt64BE(BigInt(Math.floor(this.#now())));
     randomBytes(RANDOM_BYTES).copy(head, TIME_BYTES);
     return Buffer.concat([head, this.#mac(head, session)]).toString("base64url");
   }
 
-  /** Whether the proof is by the session's key, for a fresh challenge. It then uses the challenge up. */
+  /** Accepts a proof by the session's key for a fresh challenge, and uses the challenge up. */
   accept(session: Buffer, key: KeyObject, { challenge, signature }: SessionProof): boolean {
     const expires = this.#expiryOf(session, challenge);
     const now = this.#now();
@@ -73,7 +69,9 @@ export class Challenges {
     return true;
   }
 
-  /** When the challenge expires, by the authority's clock. Undefined if it is not of this session. */
+  /**
+   * When the challenge expires, by the authority's clock. Undefined if it is not of this session.
+   */
   #expiryOf(session: Buffer, challenge: string): number | undefined {
     const bytes = Buffer.from(challenge, "base64url");
     // One challenge has one form only: another spelling would count as unused.

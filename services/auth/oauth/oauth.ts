@@ -7,23 +7,15 @@
  *     devices.ts   codes for devices without a browser
  *     clients.ts, grants.ts   what administrators and people see of them
  */
-import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { hashToken, isToken } from "../../../src/call/token.js";
-import { GATEWAY } from "../../../src/contract/names.js";
-import { permissionDenied } from "../../../src/errors.js";
 import {
   type IntrospectRequest,
   type IntrospectResponse,
   OAuthService,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
-import {
-  type BuiltInContext,
-  type Context,
-  part,
-  type ServiceImplementation,
-  type ServicePart,
-} from "../../../src/rpc/service.js";
+import { part, type ServiceImplementation, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
+import { checkGateway } from "../endpoints/checks.js";
 import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Attempts, LoginThrottle } from "../login/attempts.js";
@@ -121,13 +113,6 @@ function issuerSignIn(
       return signInByIssuer(options, issuers, request);
     },
   };
-}
-
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */
-function checkGateway(context: Context): void {
-  const { caller, system } = context as BuiltInContext;
-  if (system || (caller as KnownCaller | undefined)?.enrolment === GATEWAY) return;
-  throw permissionDenied("Only gateways may call this");
 }
 
 const INACTIVE: IntrospectResponse = {

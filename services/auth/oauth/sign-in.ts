@@ -6,10 +6,10 @@
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isRegistered } from "../../../src/address/redirect-uri.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
-import { DEFAULT_NAMESPACE, MAX_ACCOUNT_NAME, MAX_NAME } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
-import type { DeviceCode, Grant, PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { DeviceCode, Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
   AuthorizationRequest,
   DecideRequest,
@@ -23,7 +23,8 @@ import { disabledDetail } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
-import type { Attempts, LoginThrottle } from "../login/attempts.js";
+import type { LoginThrottle } from "../login/attempts.js";
+import { matchedHash, type PasswordChecks } from "../login/password-check.js";
 import type { IssuerSession } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
@@ -36,9 +37,7 @@ const DAY = 24 * 60 * 60_000;
 const MAX_DAYS = 365;
 const MAX_CLIENT_NAME = 100;
 
-export interface SignInOptions {
-  readonly changes: Changes;
-  readonly attempts: Attempts;
+export interface SignInOptions extends PasswordChecks {
   /** Counts wrong user codes of a person who has signed in. */
   readonly userCodes: LoginThrottle;
 }
@@ -50,21 +49,14 @@ const REFUSED: SignInResponse = {
 const WRONG = "Wrong account or password";
 
 export async function signIn(options: SignInOptions, asked: SignInRequest): Promise<SignInResponse> {
-  const { changes, attempts } = options;
+  const { changes } = options;
   const { account, password, address, requestId } = asked;
   const namespace = asked.namespace || DEFAULT_NAMESPACE;
-  if (account.length > MAX_ACCOUNT_NAME || namespace.length > MAX_NAME) return { ...REFUSED, error: WRONG };
-  let hash: PasswordHash | undefined;
-  const readHash = async (): Promise<PasswordHash | undefined> => {
-    await changes.sync();
-    hash = changes.state.account(namespace, account)?.password;
-    return hash;
-  };
   try {
-    const isRight = await attempts.verify({ namespace, account, address, requestId }, password, readHash);
+    const hash = await matchedHash(options, { namespace, account, address, requestId }, password);
     const { password: current, disabled } = changes.state.account(namespace, account) ?? {};
     // The account may have got another password while this one was checked.
-    if (!isRight || hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
+    if (hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
     // Only whoever knows the password learns it.
     if (disabled) return { ...REFUSED, error: disabledDetail(account) };
     return signedIn(options, { ...asked, namespace });

@@ -732,7 +732,10 @@ export interface LoginRequest {
   readonly namespace?: string | undefined;
 }
 
-export type LogoutRequest = Readonly<Record<string, never>>;
+export interface LogoutRequest {
+  /** Whether every login, grant and session of the account ends, not only the caller's. */
+  readonly everywhere?: boolean | undefined;
+}
 
 export type LogoutResponse = Readonly<Record<string, never>>;
 
@@ -1060,7 +1063,10 @@ export interface Auth {
    */
   refresh(request?: RefreshRequest, options?: CallOptions): Promise<Tokens>;
   /**
-   * Revokes the caller's token, and every token that came from the same login.
+   * Revokes the caller's token, and every token that came from the same login; with `everywhere`, all access and refresh tokens of the account.
+   *
+   * Revokes the caller's token, and every token that came from the same login; with `everywhere`, all access and refresh tokens of
+   * the account. API keys stay.
    *
    * Any logged-in caller may call it.
    */

@@ -155,7 +155,7 @@ export async function signIn(page: Page): Promise<void> {
 export async function signOut(page: Page): Promise<void> {
   const header = page.getByRole("banner");
   await header.getByRole("button", { name: /^Account / }).click();
-  await header.getByRole("button", { name: "Sign out" }).click();
+  await header.getByRole("button", { name: "Sign out", exact: true }).click();
 }
 
 /** Takes a screenshot of the whole page, for people to look at. */

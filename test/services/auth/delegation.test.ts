@@ -83,7 +83,7 @@ t.test("signs nothing that the rules do not grant", async (t) => {
   await call(RulesService.delete, { id: "front" }, admin);
   await t.rejects(issue(front, callersAssertion), refused, "for a caller, where the service itself may not");
   await call(RulesService.create, { rule: readRule("service:front granted service:orders:*", "front") }, admin);
-  await call(AuthService.logout, {}, bob);
+  await call(AuthService.logout, { everywhere: false }, bob);
   await t.rejects(issue(front, callersAssertion), refused, "a caller who has logged out");
 });
 

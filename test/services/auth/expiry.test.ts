@@ -25,7 +25,7 @@ t.test("logout revokes the tokens of the login", async (t) => {
   const { call } = opened;
   const { accessToken, refreshToken } = await call(AuthService.login, admin);
   const other = await call(AuthService.login, admin);
-  await call(AuthService.logout, {}, accessToken);
+  await call(AuthService.logout, { everywhere: false }, accessToken);
   t.notOk(await isGood(opened, accessToken));
   await t.rejects(call(AuthService.refresh, { refreshToken }), { code: Code.UNAUTHENTICATED });
   await t.rejects(call(AuthService.whoAmI, {}, accessToken), { code: Code.UNAUTHENTICATED });

@@ -102,7 +102,7 @@ t.test("each change that affects decisions is sent", async (t) => {
     ],
     [
       "logged out",
-      () => call(AuthService.logout, {}, tokens.accessToken),
+      () => call(AuthService.logout, { everywhere: false }, tokens.accessToken),
       { $case: "tokensRevoked", value: { sha256: [hashToken(tokens.accessToken)] } },
     ],
     [

@@ -20,7 +20,7 @@ async function browserKey() {
 
 /** Authorities of one installation, and the clock that they share. */
 function authority(options: { installation?: string; secret?: Buffer; maxUsed?: number } = {}) {
-  const clock = { now: 1_000_000 };
+  const clock = { now: 1_000_000.25 };
   const challenges = (more = options) =>
     new Challenges({ secret: SECRET, installation: "one", now: () => clock.now, ...more });
   return { clock, challenges };

@@ -239,7 +239,7 @@ t.test("of two simultaneous calls that exclude each other, one is refused", asyn
       Code.UNAUTHENTICATED,
     ],
     "log out one login": [
-      async ({ call }, token) => [1, 2].map(() => () => call(AuthService.logout, {}, token)),
+      async ({ call }, token) => [1, 2].map(() => () => call(AuthService.logout, { everywhere: false }, token)),
       Code.UNAUTHENTICATED,
     ],
   };

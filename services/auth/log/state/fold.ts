@@ -15,6 +15,7 @@ import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import { FOLD_OAUTH } from "./fold-oauth.js";
 import { PEOPLE_FOLD } from "./fold-people.js";
+import { SESSION_FOLD } from "./fold-sessions.js";
 import { TRUST_FOLD } from "./fold-trusts.js";
 import type { State } from "./state.js";
 
@@ -62,6 +63,7 @@ const FOLD: EventFolds = {
   ...FOLD_OAUTH,
   ...TRUST_FOLD,
   ...PEOPLE_FOLD,
+  ...SESSION_FOLD,
   namespaceCreated: (state, { name, id }, created) => {
     if (state.namespaces.has(name)) return {};
     state.addNamespace({ name, created, id });
@@ -87,11 +89,14 @@ const FOLD: EventFolds = {
     state.setAccount(namespace, { ...account, scopes });
     return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
   },
-  passwordSet: (state, { namespace, name, password }) => {
+  passwordSet: (state, { namespace, name, password, unchanged }) => {
     const account = state.account(namespace, name);
     if (account === undefined) return {};
     state.removeLogins(namespace, { ...account, password });
-    return { changes: [accountChanged(namespace, name)], record: ["password set", name] };
+    return {
+      changes: [accountChanged(namespace, name)],
+      record: [unchanged ? "signed out everywhere" : "password set", name],
+    };
   },
   ruleCreated: (state, { namespace, rule, replaced }) => {
     const { rules, id: namespaceId = "" } = state.namespaces.get(namespace) ?? {};

@@ -12,6 +12,7 @@ import {
   type Key,
   type Login,
   type Namespace,
+  type PageSession,
   Snapshot,
   type Token,
   type TrustRecord,
@@ -44,6 +45,7 @@ export interface FrozenState {
   readonly oauth: FrozenOAuth;
   readonly trusts: readonly TrustRecord[];
   readonly people: FrozenPeople;
+  readonly sessions: readonly PageSession[];
   readonly auditShares: readonly (readonly [name: string, count: number])[];
   readonly keys: FrozenTable;
   readonly logins: FrozenTable;
@@ -97,12 +99,12 @@ export const LOGINS: RecordType<Login> = {
  * The format of a snapshot (snapshots.ts): the lowest that keeps all of the state. A version that
  * knows only lower ones would lose a part of it. Format 2 has limits of calls. Format 3 has what
  * is disabled, keys that may do less than their accounts, clients, grants and device codes of
- * OAuth, and issuers and trusts.
+ * OAuth, issuers and trusts, and sessions of the pages.
  */
 export function formatOf(state: FrozenState): 1 | 2 | 3 {
   const { oauthClients, grants, deviceCodes } = state.oauth;
   if (state.hasKeysFrom || oauthClients.length + grants.length + deviceCodes.length > 0) return 3;
-  if (state.trusts.length > 0) return 3;
+  if (state.trusts.length + state.sessions.length > 0) return 3;
   const accounts = state.namespaces.flatMap(({ accounts }) => accounts);
   if (accounts.some((account) => account.disabled || hasCallsOnly(account, state))) return 3;
   return state.namespaces.some(({ limits }) => limits.length > 0) ? 2 : 1;
@@ -159,6 +161,7 @@ function* chunksOf(state: FrozenState): Generator<Buffer> {
   for (const record of state.trusts) yield encode({ trustRecords: [record] });
   for (const link of state.people.personLinks) yield encode({ personLinks: [link] });
   for (const attempt of state.people.usedAttempts) yield encode({ usedAttempts: [attempt] });
+  for (const session of state.sessions) yield encode({ pageSessions: [session] });
   for (const [name, count] of state.auditShares) yield encode({ auditShares: [{ name, count: BigInt(count) }] });
 }
 

@@ -6,16 +6,16 @@
  */
 import { keyOf, rootOf } from "../../../../src/access/assertions/assertion-keys.js";
 import { restrictionsInForce } from "../../../../src/access/decide/restrictions.js";
-import { serviceScope } from "../../../../src/call/admission.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
 import type { Account, Enrolment, Key, Login, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller, ContextKey } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
-import { timestampMs, toTimestamp } from "../../../../src/time.js";
+import { timestampMs } from "../../../../src/time.js";
 import type { ShareCounts } from "../audit/audit-records.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { DraftTable } from "../records/draft-table.js";
 import { type Records, RecordTable } from "../records/record-table.js";
+import { callerOf } from "./caller-of.js";
 import { EndedKeys } from "./ended-keys.js";
 import { GrpcNames } from "./grpc-names.js";
 import { hex } from "./hex.js";
@@ -24,13 +24,12 @@ import { type AccountState, draftOf, frozen, type NamespaceState } from "./names
 import { OAuthTable } from "./oauth-table.js";
 import { PeopleTable } from "./people-table.js";
 import { ServiceTable } from "./service-table.js";
+import { SessionTable } from "./session-table.js";
 import { type FrozenState, KEYS, LOGINS } from "./snapshot-parts.js";
 import { placeOf } from "./sorted.js";
-import { EMPTY_CALLER, limitsOf, type TokenState, tokenOf } from "./token-state.js";
+import { type TokenState, tokenOf } from "./token-state.js";
 import { TrustTable } from "./trust-table.js";
 
-/** 9999-12-31T23:59:59Z, the last moment of a google.protobuf.Timestamp. */
-const NEVER = 253_402_300_799_000;
 /** Maximum number of expired keys, and of expired logins, that one log entry removes. */
 export const MAX_FORGOTTEN = 500;
 
@@ -55,6 +54,7 @@ export class State {
   readonly oauth: OAuthTable = new OAuthTable();
   readonly trusts: TrustTable = new TrustTable();
   readonly people: PeopleTable = new PeopleTable();
+  readonly sessions: SessionTable = new SessionTable();
   readonly auditShares: ShareCounts = new Map();
   readonly #keys: Records<Key> = new RecordTable(KEYS);
   readonly #logins: Records<Login> = new RecordTable(LOGINS);
@@ -77,6 +77,7 @@ export class State {
     this.oauth = new OAuthTable(base.oauth);
     this.trusts = new TrustTable(base.trusts);
     this.people = new PeopleTable(base.people);
+    this.sessions = new SessionTable(base.sessions);
     this.auditShares = new DraftMap(base.auditShares);
     this.keysFrom = new DraftMap(base.keysFrom);
     this.#keys = new DraftTable(base.#keys, KEYS);
@@ -137,49 +138,14 @@ export class State {
     const granted = this.oauth.token(sha256);
     if (granted !== undefined) return { kind: "granted", granted };
     const trusted = this.trusts.token(sha256);
-    return trusted && { kind: "trusted", trusted };
+    if (trusted !== undefined) return { kind: "trusted", trusted };
+    const ofSession = this.sessions.token(sha256);
+    return ofSession && { kind: "session", ...ofSession };
   }
 
-  /**
-   * The caller of a token; undefined if the token is not for calls or has expired.
-   * @param sha256 of the token
-   * @param now in milliseconds since 1970
-   */
+  /** @see callerOf */
   callerOf(sha256: Buffer, now: number): Caller | undefined {
-    const token = this.token(sha256);
-    switch (token?.kind) {
-      case "access":
-        return this.#accountCaller(token.login, token.token.expires, now);
-      case "key": {
-        const { key } = token;
-        const caller = this.#accountCaller(key, key.expires, now);
-        return caller && { ...caller, ...limitsOf(key), reportUse: true };
-      }
-      case "granted": {
-        const { kind, grant, expires } = token.granted;
-        const caller = kind === "access" ? this.#accountCaller(grant, expires, now) : undefined;
-        return caller && { ...caller, resources: grant.resources };
-      }
-      case "trusted": {
-        const { trusted } = token;
-        const caller = trusted.revoked ? undefined : this.#accountCaller(trusted, trusted.expires, now);
-        return caller && { ...caller, resources: trusted.resources, callsOnly: true };
-      }
-      case "enrolment": {
-        const { name } = token.enrolment;
-        return { ...EMPTY_CALLER, scopes: [serviceScope(name)], expires: toTimestamp(NEVER), enrolment: name };
-      }
-      default:
-        return undefined;
-    }
-  }
-
-  #accountCaller(owner: Pick<Key, "namespace" | "account">, expires: Key["expires"], now: number): Caller | undefined {
-    const { namespace, account } = owner;
-    const { accounts, id: namespaceId = "" } = this.namespaces.get(namespace) ?? {};
-    const present = accounts?.get(account);
-    if (present === undefined || present.disabled || timestampMs(expires) <= now) return undefined;
-    return { ...EMPTY_CALLER, namespace, account, scopes: present.scopes, expires, namespaceId };
+    return callerOf(this, sha256, now);
   }
 
   /**
@@ -217,6 +183,7 @@ export class State {
       oauth: this.oauth.freeze(),
       trusts: this.trusts.freeze(),
       people: this.people.freeze(),
+      sessions: this.sessions.freeze(),
       auditShares: [...this.auditShares],
       keys,
       logins,
@@ -251,7 +218,7 @@ export class State {
     for (const { name, generation } of snapshot.keyGenerations) this.keyGenerations.set(name, Number(generation));
     this.grpcNames.merge(snapshot);
     this.services.merge(snapshot.services);
-    for (const table of [this.oauth, this.trusts, this.people]) table.merge(snapshot);
+    for (const table of [this.oauth, this.trusts, this.people, this.sessions]) table.merge(snapshot);
     if (snapshot.lenders !== undefined) this.limits.lenders = snapshot.lenders;
     for (const { name, count } of snapshot.auditShares) this.auditShares.set(name, Number(count));
   }
@@ -282,6 +249,7 @@ export class State {
     this.oauth.removeGrantsOf(namespace, name);
     this.trusts.removeTrustsOf(namespace, name);
     this.people.removeLinksOf(namespace, name);
+    this.sessions.removeSessionsOf(namespace, name);
     const owner = this.namespaces.get(namespace);
     owner?.accounts.delete(name);
     owner?.accountNames.splice(placeOf(owner.accountNames, name), 1);
@@ -315,11 +283,12 @@ export class State {
     return login.access.map(({ sha256 }) => sha256);
   }
 
-  /** Ends the logins and grants of an account, and the tokens of its trusts. */
+  /** Ends the logins, grants and sessions of an account, and the tokens of its trusts. */
   removeLogins(namespace: string, account: AccountState): void {
     for (const login of account.logins) this.#logins.remove(login);
     this.oauth.removeGrantsOf(namespace, account.name);
     this.trusts.endTokensOf(namespace, account.name);
+    this.sessions.removeSessionsOf(namespace, account.name);
     this.setAccount(namespace, { ...account, logins: NONE });
   }
 
@@ -368,7 +337,7 @@ export class State {
       if (record === undefined) break;
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
-    for (const table of [this.oauth, this.trusts, this.people]) table.forget(now);
+    for (const table of [this.oauth, this.trusts, this.people, this.sessions]) table.forget(now);
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }

@@ -2,6 +2,7 @@
 import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
 import type { Enrolment, Key, Login, Token, TrustToken } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { GrantToken } from "./oauth-table.js";
+import type { SessionToken } from "./session-table.js";
 
 /** What the callers of all tokens have where nothing else is said. */
 export const EMPTY_CALLER = {
@@ -20,6 +21,7 @@ export type TokenState =
   | { readonly kind: "key"; readonly key: Key }
   | { readonly kind: "enrolment"; readonly enrolment: Enrolment }
   | { readonly kind: "granted"; readonly granted: GrantToken }
+  | ({ readonly kind: "session" } & SessionToken)
   | { readonly kind: "trusted"; readonly trusted: TrustToken };
 
 /**

@@ -40,6 +40,8 @@ export interface Tokens {
 }
 
 export interface LogoutRequest {
+  /** Whether every login, grant and session of the account ends, not only the caller's. */
+  everywhere: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -270,11 +272,14 @@ export const Tokens = {
 };
 
 function createBaseLogoutRequest(): LogoutRequest {
-  return { _unknownFields: undefined };
+  return { everywhere: false, _unknownFields: undefined };
 }
 
 export const LogoutRequest = {
   encode(message: LogoutRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.everywhere !== false) {
+      writer.uint32(8).bool(message.everywhere);
+    }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
@@ -286,6 +291,14 @@ export const LogoutRequest = {
     while (reader.pos < end) {
       const tag = reader.uint32();
       switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.everywhere = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -448,7 +461,10 @@ export const AuthService = {
     responseSerialize: (value: Tokens): Buffer => Tokens.encode(value).finish(),
     responseDeserialize: (value: Buffer): Tokens => Tokens.decode(value),
   },
-  /** Revokes the caller's token, and every token that came from the same login. */
+  /**
+   * Revokes the caller's token, and every token that came from the same login; with `everywhere`, all access and refresh tokens of
+   * the account. API keys stay.
+   */
   logout: {
     path: "/portico.auth.v1.Auth/Logout" as const,
     requestStream: false as const,

@@ -75,6 +75,9 @@ export interface Event {
     | { $case: "grantTokenRevoked"; value: GrantTokenRevoked }
     | { $case: "deviceCodeCreated"; value: DeviceCodeCreated }
     | { $case: "deviceCodeDecided"; value: DeviceCodeDecided }
+    | { $case: "pageSessionStarted"; value: PageSessionStarted }
+    | { $case: "pageSessionUsed"; value: PageSessionUsed }
+    | { $case: "pageSessionEnded"; value: PageSessionEnded }
     | { $case: "personLinked"; value: PersonLinked }
     | { $case: "personSignedIn"; value: PersonSignedIn }
     | { $case: "personRead"; value: PersonRead }
@@ -133,7 +136,14 @@ export interface ScopesSet {
 export interface PasswordSet {
   namespace: string;
   name: string;
-  password: PasswordHash | undefined;
+  password:
+    | PasswordHash
+    | undefined;
+  /**
+   * Whether the password is the one from before: the account has signed out everywhere. A version that does not know this revokes the
+   * same tokens.
+   */
+  unchanged?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -278,6 +288,27 @@ export interface DeviceCodeDecided {
   /** Of the device code. */
   sha256: Buffer;
   denied: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A person has signed in on the web pages. */
+export interface PageSessionStarted {
+  session: PageSession | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The session has a new access token. */
+export interface PageSessionUsed {
+  /** Its name. */
+  sha256: Buffer;
+  access: Token | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** With its access tokens. */
+export interface PageSessionEnded {
+  /** Its name. */
+  sha256: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -495,6 +526,7 @@ export interface Snapshot {
   oauthClients: OAuthClient[];
   grants: Grant[];
   deviceCodes: DeviceCode[];
+  pageSessions: PageSession[];
   /** After the accounts and issuers. */
   personLinks: PersonLink[];
   usedAttempts: UsedAttempt[];
@@ -678,6 +710,21 @@ export interface DeviceCode {
   /** Decided by a person: with a grant, unless denied. */
   decided: boolean;
   denied: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** A sign-in on the web pages, with the access tokens that came from it. */
+export interface PageSession {
+  /** Of the cookie's secret: the name of the session. */
+  sha256: Buffer;
+  namespace: string;
+  account: string;
+  /** The public key whose private part is in the browser: P-256, SubjectPublicKeyInfo in DER. */
+  publicKey: Buffer;
+  /** Newest last. */
+  access: Token[];
+  /** Moves on with each access token. */
+  expires: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -980,6 +1027,15 @@ export const Event = {
         break;
       case "deviceCodeDecided":
         DeviceCodeDecided.encode(message.event.value, writer.uint32(426).fork()).join();
+        break;
+      case "pageSessionStarted":
+        PageSessionStarted.encode(message.event.value, writer.uint32(434).fork()).join();
+        break;
+      case "pageSessionUsed":
+        PageSessionUsed.encode(message.event.value, writer.uint32(442).fork()).join();
+        break;
+      case "pageSessionEnded":
+        PageSessionEnded.encode(message.event.value, writer.uint32(450).fork()).join();
         break;
       case "personLinked":
         PersonLinked.encode(message.event.value, writer.uint32(482).fork()).join();
@@ -1366,6 +1422,30 @@ export const Event = {
           message.event = { $case: "deviceCodeDecided", value: DeviceCodeDecided.decode(reader, reader.uint32()) };
           continue;
         }
+        case 54: {
+          if (tag !== 434) {
+            break;
+          }
+
+          message.event = { $case: "pageSessionStarted", value: PageSessionStarted.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 55: {
+          if (tag !== 442) {
+            break;
+          }
+
+          message.event = { $case: "pageSessionUsed", value: PageSessionUsed.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 56: {
+          if (tag !== 450) {
+            break;
+          }
+
+          message.event = { $case: "pageSessionEnded", value: PageSessionEnded.decode(reader, reader.uint32()) };
+          continue;
+        }
         case 60: {
           if (tag !== 482) {
             break;
@@ -1735,7 +1815,7 @@ export const ScopesSet = {
 };
 
 function createBasePasswordSet(): PasswordSet {
-  return { namespace: "", name: "", password: undefined, _unknownFields: undefined };
+  return { namespace: "", name: "", password: undefined, unchanged: undefined, _unknownFields: undefined };
 }
 
 export const PasswordSet = {
@@ -1748,6 +1828,9 @@ export const PasswordSet = {
     }
     if (message.password !== undefined) {
       PasswordHash.encode(message.password, writer.uint32(26).fork()).join();
+    }
+    if (message.unchanged !== undefined) {
+      writer.uint32(32).bool(message.unchanged);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1782,6 +1865,14 @@ export const PasswordSet = {
           }
 
           message.password = PasswordHash.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.unchanged = reader.bool();
           continue;
         }
       }
@@ -2760,6 +2851,134 @@ export const DeviceCodeDecided = {
           }
 
           message.denied = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePageSessionStarted(): PageSessionStarted {
+  return { session: undefined, _unknownFields: undefined };
+}
+
+export const PageSessionStarted = {
+  encode(message: PageSessionStarted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.session !== undefined) {
+      PageSession.encode(message.session, writer.uint32(10).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PageSessionStarted {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePageSessionStarted();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.session = PageSession.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePageSessionUsed(): PageSessionUsed {
+  return { sha256: Buffer.alloc(0), access: undefined, _unknownFields: undefined };
+}
+
+export const PageSessionUsed = {
+  encode(message: PageSessionUsed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.access !== undefined) {
+      Token.encode(message.access, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PageSessionUsed {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePageSessionUsed();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.access = Token.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePageSessionEnded(): PageSessionEnded {
+  return { sha256: Buffer.alloc(0), _unknownFields: undefined };
+}
+
+export const PageSessionEnded = {
+  encode(message: PageSessionEnded, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PageSessionEnded {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePageSessionEnded();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
           continue;
         }
       }
@@ -4105,6 +4324,7 @@ function createBaseSnapshot(): Snapshot {
     oauthClients: [],
     grants: [],
     deviceCodes: [],
+    pageSessions: [],
     personLinks: [],
     usedAttempts: [],
     _unknownFields: undefined,
@@ -4169,6 +4389,9 @@ export const Snapshot = {
     }
     for (const v of message.deviceCodes) {
       DeviceCode.encode(v!, writer.uint32(250).fork()).join();
+    }
+    for (const v of message.pageSessions) {
+      PageSession.encode(v!, writer.uint32(258).fork()).join();
     }
     for (const v of message.personLinks) {
       PersonLink.encode(v!, writer.uint32(290).fork()).join();
@@ -4323,6 +4546,14 @@ export const Snapshot = {
           message.deviceCodes.push(DeviceCode.decode(reader, reader.uint32()));
           continue;
         }
+        case 32: {
+          if (tag !== 258) {
+            break;
+          }
+
+          message.pageSessions.push(PageSession.decode(reader, reader.uint32()));
+          continue;
+        }
         case 36: {
           if (tag !== 290) {
             break;
@@ -4371,6 +4602,7 @@ export const Snapshot = {
     message.oauthClients = object.oauthClients?.map((e) => OAuthClient.fromPartial(e)) || [];
     message.grants = object.grants?.map((e) => Grant.fromPartial(e)) || [];
     message.deviceCodes = object.deviceCodes?.map((e) => DeviceCode.fromPartial(e)) || [];
+    message.pageSessions = object.pageSessions?.map((e) => PageSession.fromPartial(e)) || [];
     message.personLinks = object.personLinks?.map((e) => PersonLink.fromPartial(e)) || [];
     message.usedAttempts = object.usedAttempts?.map((e) => UsedAttempt.fromPartial(e)) || [];
     return message;
@@ -5755,6 +5987,120 @@ export const DeviceCode = {
       : undefined;
     message.decided = object.decided ?? false;
     message.denied = object.denied ?? false;
+    return message;
+  },
+};
+
+function createBasePageSession(): PageSession {
+  return {
+    sha256: Buffer.alloc(0),
+    namespace: "",
+    account: "",
+    publicKey: Buffer.alloc(0),
+    access: [],
+    expires: undefined,
+    _unknownFields: undefined,
+  };
+}
+
+export const PageSession = {
+  encode(message: PageSession, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.sha256.length !== 0) {
+      writer.uint32(10).bytes(message.sha256);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(18).string(message.namespace);
+    }
+    if (message.account !== "") {
+      writer.uint32(26).string(message.account);
+    }
+    if (message.publicKey.length !== 0) {
+      writer.uint32(34).bytes(message.publicKey);
+    }
+    for (const v of message.access) {
+      Token.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.expires !== undefined) {
+      Timestamp.encode(message.expires, writer.uint32(50).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PageSession {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePageSession();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.sha256 = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.publicKey = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.access.push(Token.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<PageSession>, I>>(object: I): PageSession {
+    const message = createBasePageSession();
+    message.sha256 = object.sha256 ?? Buffer.alloc(0);
+    message.namespace = object.namespace ?? "";
+    message.account = object.account ?? "";
+    message.publicKey = object.publicKey ?? Buffer.alloc(0);
+    message.access = object.access?.map((e) => Token.fromPartial(e)) || [];
+    message.expires = (object.expires !== undefined && object.expires !== null)
+      ? Timestamp.fromPartial(object.expires)
+      : undefined;
     return message;
   },
 };

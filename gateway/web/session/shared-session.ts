@@ -1,0 +1,162 @@
+/**
+ * The session that the tabs of this browser share, and that survives a reload. The browser holds
+ * the secret of it in a cookie that no script can read, and a key that no script can export. A new
+ * access token costs both (docs/decisions/0096-the-pages-session.md).
+ *
+ * The key is in IndexedDB, which belongs to this origin. A mark in localStorage says that there is
+ * one; its changes tell other tabs of a sign-in and a sign-out.
+ */
+import { ApiError, post } from "../http.js";
+
+/** An account's access token, as the gateway's `/session` returns it. */
+export interface SharedTokens {
+  readonly accessToken: string;
+  readonly accessExpires: string;
+  readonly account: string;
+  readonly namespace: string;
+  readonly scopes: readonly string[];
+}
+
+interface Stored {
+  readonly key: CryptoKey;
+  readonly installation: string;
+}
+
+/** The name of the database, the lock and the mark. */
+const NAME = "portico-session";
+const STORE = "keys";
+const ONLY = "key";
+const P256 = { name: "ECDSA", namedCurve: "P-256" } as const;
+
+/** Where the browser stores no key, this tab alone has the session. */
+let unstored: Stored | undefined;
+
+/** Whether this browser can have a session: WebCrypto and locks exist on https and localhost only. */
+export function canShare(): boolean {
+  return isSecureContext && crypto.subtle !== undefined && "locks" in navigator && navigator.cookieEnabled;
+}
+
+/** Whether a tab of this browser has signed in, and none has signed out since. */
+export function isMarked(): boolean {
+  try {
+    return localStorage.getItem(NAME) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** Signs in with a new key, which replaces the one before. @throws {ApiError} */
+export async function start(credentials: object): Promise<SharedTokens> {
+  return await navigator.locks.request(NAME, async () => {
+    const pair = await crypto.subtle.generateKey(P256, false, ["sign", "verify"]);
+    const key = base64url(await crypto.subtle.exportKey("spki", pair.publicKey));
+    const body = { ...credentials, key };
+    const started = await post<SharedTokens & Stored>("/session/start", body, { cookies: true });
+    unstored = { key: pair.privateKey, installation: started.installation };
+    try {
+      await inStore("readwrite", (store) => store.put(unstored, ONLY));
+      unstored = undefined;
+      localStorage.setItem(NAME, String(Date.now()));
+    } catch {
+      // Storage may be switched off. Then the session is valid until the visitor leaves the page.
+    }
+    return started;
+  });
+}
+
+/** A further access token. @throws {ApiError} 401 or 403 when the session has ended */
+export async function renew(): Promise<SharedTokens> {
+  const ask = async () => post<SharedTokens>("/session", await prove(), { cookies: true });
+  return inTurn(async () => {
+    try {
+      return await ask();
+    } catch (thrown) {
+      // The challenge may have expired on a slow network.
+      if (ApiError.from(thrown).status !== 403) throw thrown;
+      return ask();
+    }
+  });
+}
+
+/** Ends the session for all tabs. @throws {ApiError} when the gateway could not be told */
+export async function end(): Promise<void> {
+  unmark();
+  try {
+    await inTurn(async () => post("/session/end", await prove(), { cookies: true }));
+  } catch (thrown) {
+    // It had ended before.
+    if (ApiError.from(thrown).status !== 401) throw thrown;
+  } finally {
+    await forget();
+  }
+}
+
+/** Deletes the key: what is left of the session is then worth nothing. */
+export async function forget(): Promise<void> {
+  unmark();
+  unstored = undefined;
+  await inStore("readwrite", (store) => store.delete(ONLY)).catch(() => {});
+}
+
+/** Calls back when another tab signs in (`true`) or out. */
+export function followTabs(listener: (signedIn: boolean) => void): void {
+  addEventListener("storage", ({ key, newValue }) => {
+    // Without a key, everything that was stored has been removed.
+    if (key === NAME || key === null) listener(newValue !== null);
+  });
+}
+
+/** A challenge, signed. */
+async function prove(): Promise<{ readonly challenge: string; readonly signature: string }> {
+  const stored = unstored ?? (await inStore<Stored | undefined>("readonly", (store) => store.get(ONLY)));
+  if (stored === undefined) throw new ApiError(401, "This browser has no session");
+  const { challenge } = await post<{ challenge: string }>("/session/challenge", {}, { cookies: true });
+  // As in services/auth/login/session-proof.ts.
+  const text = new TextEncoder().encode(`portico session\n${stored.installation}\n${challenge}`);
+  const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, stored.key, text);
+  return { challenge, signature: base64url(signature) };
+}
+
+/** Runs while no tab signs in: cookie and key change together. */
+async function inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
+  return await navigator.locks.request(NAME, { mode: "shared" }, run);
+}
+
+function unmark(): void {
+  try {
+    localStorage.removeItem(NAME);
+  } catch {
+    // Storage may be switched off.
+  }
+}
+
+async function inStore<Value>(
+  mode: IDBTransactionMode,
+  act: (store: IDBObjectStore) => IDBRequest<Value>,
+): Promise<Value> {
+  const database = await openDatabase();
+  try {
+    return await new Promise<Value>((resolve, reject) => {
+      const transaction = database.transaction(STORE, mode);
+      const request = act(transaction.objectStore(STORE));
+      transaction.oncomplete = () => resolve(request.result);
+      transaction.onabort = () => reject(transaction.error);
+    });
+  } finally {
+    database.close();
+  }
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open(NAME, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    opening.onsuccess = () => resolve(opening.result);
+    opening.onerror = () => reject(opening.error);
+  });
+}
+
+function base64url(bytes: ArrayBuffer): string {
+  const text = btoa(String.fromCharCode(...new Uint8Array(bytes)));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}

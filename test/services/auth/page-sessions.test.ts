@@ -1,0 +1,241 @@
+// Sessions of the pages at the authority: what ends them, and that restarts, snapshots and other
+// authorities agree on them.
+import t, { type Test } from "tap";
+import { fold } from "../../../services/auth/log/state/fold.js";
+import { SESSION_IDLE } from "../../../services/auth/log/state/fold-sessions.js";
+import { MAX_SESSION_ACCESS, MAX_SESSIONS } from "../../../services/auth/log/state/session-table.js";
+import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { State } from "../../../services/auth/log/state/state.js";
+import { signedText } from "../../../services/auth/login/session-proof.js";
+import { SYSTEM } from "../../../src/access/guard.js";
+import { hashToken } from "../../../src/call/token.js";
+import { Code } from "../../../src/errors.js";
+import { type Event, PageSession, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
+import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
+import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
+import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
+import { SessionsService, type SessionTokens } from "../../../src/gen/portico/auth/v1/sessions.js";
+import type { CallOptions } from "../../../src/rpc/client.js";
+import { toTimestamp } from "../../../src/time.js";
+import { type BrowserKey, browserKey } from "../../gateway/page-session.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { temporaryFolder } from "../../support/temporary.js";
+import { isGood, type Open, open, PASSWORD } from "./open.js";
+
+const system: CallOptions = { admission: SYSTEM };
+const from = { address: "192.0.2.1", requestId: "" };
+const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };
+
+/** A session in a browser. */
+interface Browser {
+  readonly key: BrowserKey;
+  readonly secret: string;
+  readonly token: string;
+}
+
+async function signIn({ call }: Open, account = "admin", password = PASSWORD): Promise<Browser> {
+  const key = await browserKey();
+  const request = { account, password, namespace: "", publicKey: key.spki, ...from };
+  const { secret, tokens } = await call(SessionsService.start, request, undefined, system);
+  return { key, secret, token: tokens!.accessToken };
+}
+
+async function proven({ call }: Open, { key, secret }: Browser) {
+  const { id } = await call(SessionsService.getInstallation, {}, undefined, system);
+  const { challenge } = await call(SessionsService.createChallenge, { secret }, undefined, system);
+  const signature = await key.sign(Uint8Array.from(signedText(id, challenge)));
+  return { secret, proof: { challenge, signature }, ...from };
+}
+
+async function renew(opened: Open, browser: Browser): Promise<SessionTokens> {
+  return opened.call(SessionsService.createToken, await proven(opened, browser), undefined, system);
+}
+
+const ENDED = { code: Code.UNAUTHENTICATED, message: "The session has ended; sign in again" };
+
+/** What ends bob's session, and whether also his other login. */
+const ends: readonly {
+  readonly name: string;
+  readonly endsLogins: boolean;
+  readonly end: (opened: Open, browser: Browser, admin: string) => Promise<unknown>;
+}[] = [
+  {
+    name: "signing out on the page",
+    endsLogins: false,
+    end: async (opened, browser) => opened.call(SessionsService.end, await proven(opened, browser), undefined, system),
+  },
+  {
+    name: "a logout with one of its tokens",
+    endsLogins: false,
+    end: ({ call }, { token }) => call(AuthService.logout, { everywhere: false }, token),
+  },
+  {
+    name: "a logout everywhere",
+    endsLogins: true,
+    end: async ({ call, login }) => call(AuthService.logout, { everywhere: true }, await login("bob", bob.password)),
+  },
+  {
+    name: "another password",
+    endsLogins: true,
+    end: ({ call }, _, admin) =>
+      call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another one of bob" }, admin),
+  },
+  {
+    name: "disabling the account",
+    endsLogins: true,
+    end: ({ call }, _, admin) => call(AccountsService.setDisabled, { name: "bob", disabled: true }, admin),
+  },
+  {
+    name: "deleting the account",
+    endsLogins: true,
+    end: ({ call }, _, admin) => call(AccountsService.delete, { name: "bob" }, admin),
+  },
+];
+
+for (const { name, endsLogins, end } of ends) {
+  t.test(`${name} ends the session: no call is granted by its tokens when it returns`, async (t) => {
+    const opened = await open(t);
+    const admin = await opened.login();
+    await opened.call(AccountsService.create, bob, admin);
+    const browser = await signIn(opened, "bob", bob.password);
+    const login = await opened.login("bob", bob.password);
+    const { accessToken } = await renew(opened, browser);
+    t.ok((await isGood(opened, browser.token)) && (await isGood(opened, accessToken)));
+    await end(opened, browser, admin);
+    t.notOk(await isGood(opened, browser.token));
+    t.notOk(await isGood(opened, accessToken));
+    t.equal(await isGood(opened, login), !endsLogins, "another login");
+    await t.rejects(renew(opened, browser), ENDED);
+  });
+}
+
+t.test("a logout everywhere leaves keys, and only a login can ask for it", async (t) => {
+  const opened = await open(t);
+  const { call } = opened;
+  const admin = await opened.login();
+  const newKey = { name: "ci", lifetime: undefined, resources: [], from: [] };
+  const { secret } = await call(KeysService.create, newKey, admin);
+  await t.rejects(call(AuthService.logout, { everywhere: true }, secret), { code: Code.FAILED_PRECONDITION });
+  const { token } = await signIn(opened);
+  await call(AuthService.logout, { everywhere: true }, token);
+  t.ok(await isGood(opened, secret));
+  t.notOk(await isGood(opened, admin));
+  const again = await opened.login();
+  const every = { before: 0n, filter: "", actor: "", action: "", from: undefined, until: undefined, limit: 3 };
+  t.match(await call(AuditService.list, every, again), {
+    records: [{ action: "logged in" }, { action: "signed out everywhere" }, { action: "signed in on the pages" }],
+  });
+});
+
+t.test("a session ends twelve hours after its last token", async (t) => {
+  const clock = { now: Date.now() };
+  const opened = await open(t, { clock: () => clock.now });
+  const browser = await signIn(opened);
+  for (let day = 0; day < 3; day++) {
+    clock.now += SESSION_IDLE - 60_000;
+    t.ok(await renew(opened, browser));
+  }
+  clock.now += SESSION_IDLE;
+  await t.rejects(renew(opened, browser), ENDED);
+});
+
+t.test("of two authorities, any accepts a challenge of the other, and knows what has ended", async (t) => {
+  const store = openMemoryStore({ mayBeStale: true, time: Date.now });
+  const one = await open(t, { store });
+  const other = await open(t, { store });
+  const browser = await signIn(one);
+  const proof = await proven(one, browser);
+  const { accessToken } = await other.call(SessionsService.createToken, proof, undefined, system);
+  t.ok(await isGood(one, accessToken));
+  await one.call(SessionsService.end, await proven(other, browser), undefined, system);
+  t.notOk(await isGood(other, accessToken));
+  await t.rejects(renew(other, browser), ENDED);
+});
+
+t.test("a restart keeps sessions", async (t) => {
+  const folder = temporaryFolder(t);
+  const before = await open(t, { folder });
+  const browser = await signIn(before);
+  await before.close();
+  const after = await open(t, { folder });
+  t.ok(await isGood(after, browser.token));
+  t.ok(await isGood(after, (await renew(after, browser)).accessToken));
+});
+
+t.test("only gateways may call", async (t) => {
+  const opened = await open(t);
+  const admin = await opened.login();
+  const create = (name: string) => opened.call(EnrolmentsService.create, { name, replace: false }, admin);
+  const [service, gateway] = [await create("orders"), await create("gateway")];
+  const { secret } = await signIn(opened);
+  const ask = (token?: string) => opened.call(SessionsService.createChallenge, { secret }, token);
+  for (const token of [service.secret, admin]) await t.rejects(ask(token), { code: Code.PERMISSION_DENIED });
+  await t.rejects(ask(), { code: Code.UNAUTHENTICATED });
+  t.ok(await ask(gateway.secret));
+});
+
+const NOW = 1_800_000_000_000;
+
+function sessionOf(name: string, tokens = [`${name} token`]): PageSession {
+  const expires = toTimestamp(NOW + SESSION_IDLE);
+  const access = tokens.map((token) => ({ sha256: hashToken(token), expires }));
+  const owner = { namespace: "default", account: "ann" };
+  return PageSession.fromPartial({ sha256: hashToken(name), ...owner, publicKey: Buffer.from("key"), access, expires });
+}
+
+function folded() {
+  const state = new State();
+  const apply = (...events: NonNullable<Event["event"]>[]) =>
+    fold(state, {
+      ...{ time: toTimestamp(NOW), actor: "ann", namespace: "default" },
+      events: events.map((event) => ({ event })),
+    });
+  apply(
+    { $case: "namespaceCreated", value: { name: "default" } },
+    { $case: "accountCreated", value: { namespace: "default", name: "ann", scopes: [], password: undefined } },
+  );
+  const start = (name: string) => apply({ $case: "pageSessionStarted", value: { session: sessionOf(name) } });
+  return { state, apply, start };
+}
+
+const callerOf = (state: State, token: string) => state.callerOf(hashToken(token), NOW);
+
+t.test("a snapshot has sessions, in format 3; a draft changes nothing of its base", async (t) => {
+  const { state, start } = folded();
+  start("one");
+  const frozen = state.freeze();
+  t.equal(formatOf(frozen), 3);
+  const restored = new State();
+  await restored.merge(Snapshot.decode(Buffer.concat([...partsOf(frozen)])));
+  frozen.release();
+  for (const one of [state, restored, state.draft()]) t.match(callerOf(one, "one token"), { account: "ann" });
+  state.draft().sessions.remove(hashToken("one"));
+  t.ok(callerOf(state, "one token"));
+});
+
+t.test(`an account has at most ${MAX_SESSIONS} sessions: the least recently used ends`, async (t: Test) => {
+  const { state, apply, start } = folded();
+  for (let count = 0; count < MAX_SESSIONS; count++) start(`s${count}`);
+  const access = { sha256: hashToken("new"), expires: toTimestamp(NOW + 1) };
+  apply({ $case: "pageSessionUsed", value: { sha256: hashToken("s0"), access } });
+  const { changes } = start("one more");
+  t.match(changes, [{ change: { $case: "tokensRevoked", value: { sha256: [hashToken("s1 token")] } } }]);
+  t.equal(callerOf(state, "s1 token"), undefined);
+  t.ok(callerOf(state, "s0 token"));
+});
+
+t.test(`a session has at most ${MAX_SESSION_ACCESS} tokens: the oldest ends`, async (t) => {
+  const { state, apply, start } = folded();
+  start("one");
+  const use = (token: string) =>
+    apply({
+      $case: "pageSessionUsed",
+      value: { sha256: hashToken("one"), access: { sha256: hashToken(token), expires: toTimestamp(NOW + 60_000) } },
+    });
+  for (let count = 1; count < MAX_SESSION_ACCESS; count++) t.same(use(`t${count}`).changes, []);
+  t.match(use("last").changes, [{ change: { value: { sha256: [hashToken("one token")] } } }]);
+  t.equal(callerOf(state, "one token"), undefined);
+  t.ok(callerOf(state, "t1"));
+});
