@@ -20,8 +20,11 @@ import { originAndId } from "./oauth/request.js";
 
 const MAX_BODY = 16 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
-/** As long as a session that is not used (services/auth/log/state/fold-sessions.ts), in seconds. */
-const COOKIE_LIFE = 12 * 60 * 60;
+/**
+ * In seconds. Only the sign-in sets the cookie: the late response to another request would replace
+ * the cookie of a later sign-in. The authority ends sessions that are not used much earlier.
+ */
+const COOKIE_LIFE = 30 * 24 * 60 * 60;
 
 /** A request of a page of this gateway, with a JSON object. */
 interface Asked {
@@ -70,7 +73,8 @@ export class PageSessionRoutes implements BuiltInRoutes {
       ...{ account: textOf(body, "account"), password: textOf(body, "password"), namespace: textOf(body, "namespace") },
       ...{ publicKey: bytesOf(body, "key"), ...originAndId(request) },
     });
-    return this.#issued(asked, secret, tokens);
+    const headers = setCookie(asked, { secret, seconds: COOKIE_LIFE });
+    return { ...issued(asked, tokens), headers };
   }
 
   async #challenge({ request, installation }: Asked): Promise<BareResponse> {
@@ -83,7 +87,7 @@ export class PageSessionRoutes implements BuiltInRoutes {
     const { request, body, installation } = asked;
     const secret = secretOf(request, installation);
     const proven = { secret, proof: proofOf(body), ...originAndId(request) };
-    return this.#issued(asked, secret, await this.#authority.call(SessionsService.createToken, proven));
+    return issued(asked, await this.#authority.call(SessionsService.createToken, proven));
   }
 
   async #end(asked: Asked): Promise<BareResponse> {
@@ -92,15 +96,14 @@ export class PageSessionRoutes implements BuiltInRoutes {
     await this.#authority.call(SessionsService.end, { secret, proof: proofOf(body), ...originAndId(request) });
     return { status: 200, body: "{}", headers: setCookie(asked, { secret: "", seconds: 0 }) };
   }
+}
 
-  #issued(asked: Asked, secret: string, tokens: SessionTokens | undefined): BareResponse {
-    if (tokens === undefined) throw new HttpError(502, "The authority sent no token");
-    const { accessToken, accessExpires, namespace, account, scopes } = tokens;
-    const expires = new Date(timestampMs(accessExpires)).toISOString();
-    const shown = { accessToken, accessExpires: expires, namespace, account, scopes, installation: asked.installation };
-    const headers = setCookie(asked, { secret, seconds: COOKIE_LIFE });
-    return { status: 200, body: JSON.stringify(shown), headers };
-  }
+function issued({ installation }: Asked, tokens: SessionTokens | undefined): BareResponse {
+  if (tokens === undefined) throw new HttpError(502, "The authority sent no token");
+  const { accessToken, accessExpires, namespace, account, scopes } = tokens;
+  const expires = new Date(timestampMs(accessExpires)).toISOString();
+  const shown = { accessToken, accessExpires: expires, namespace, account, scopes, installation };
+  return { status: 200, body: JSON.stringify(shown) };
 }
 
 /** @throws {HttpError} 401 without the cookie. */

@@ -31,7 +31,7 @@ const P256 = { name: "ECDSA", namedCurve: "P-256" } as const;
 /** Where the browser stores no key, this tab alone has the session. */
 let unstored: Stored | undefined;
 
-/** Whether this browser can have a session: WebCrypto and locks exist on https and localhost only. */
+/** Whether the browser can have a session: WebCrypto is on https and localhost only. */
 export function canShare(): boolean {
   return isSecureContext && crypto.subtle !== undefined && "locks" in navigator && navigator.cookieEnabled;
 }
@@ -46,8 +46,8 @@ export function isMarked(): boolean {
 }
 
 /** Signs in with a new key, which replaces the one before. @throws {ApiError} */
-export async function start(credentials: object): Promise<SharedTokens> {
-  return await navigator.locks.request(NAME, async () => {
+export function start(credentials: object): Promise<SharedTokens> {
+  return inTurn(async () => {
     const pair = await crypto.subtle.generateKey(P256, false, ["sign", "verify"]);
     const key = base64url(await crypto.subtle.exportKey("spki", pair.publicKey));
     const body = { ...credentials, key };
@@ -67,15 +67,13 @@ export async function start(credentials: object): Promise<SharedTokens> {
 /** A further access token. @throws {ApiError} 401 or 403 when the session has ended */
 export async function renew(): Promise<SharedTokens> {
   const ask = async () => post<SharedTokens>("/session", await prove(), { cookies: true });
-  return inTurn(async () => {
-    try {
-      return await ask();
-    } catch (thrown) {
-      // The challenge may have expired on a slow network.
-      if (ApiError.from(thrown).status !== 403) throw thrown;
-      return ask();
-    }
-  });
+  try {
+    return await ask();
+  } catch (thrown) {
+    // The challenge may have expired on a slow network, or another tab has signed in meanwhile.
+    if (ApiError.from(thrown).status !== 403) throw thrown;
+    return ask();
+  }
 }
 
 /** Ends the session for all tabs. @throws {ApiError} when the gateway could not be told */
@@ -117,9 +115,9 @@ async function prove(): Promise<{ readonly challenge: string; readonly signature
   return { challenge, signature: base64url(signature) };
 }
 
-/** Runs while no tab signs in: cookie and key change together. */
+/** Runs while no other tab signs in or out: cookie and key change together. */
 async function inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
-  return await navigator.locks.request(NAME, { mode: "shared" }, run);
+  return await navigator.locks.request(NAME, run);
 }
 
 function unmark(): void {

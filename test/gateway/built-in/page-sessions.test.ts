@@ -12,10 +12,16 @@ t.test("a page gets tokens by its cookie and its key, until the session ends", a
   const page = await SessionPage.open(door.url);
   const started = await page.start(ADMIN);
   t.match(started, { status: 200, body: { account: "admin", namespace: "default", scopes: ["admin"] } });
-  const cookie = /^portico-([0-9a-f-]{36})=pts_\w+; Path=\/session; Max-Age=43200; HttpOnly; SameSite=Strict$/;
+  const cookie = /^portico-([0-9a-f-]{36})=pts_\w+; Path=\/session; Max-Age=2592000; HttpOnly; SameSite=Strict$/;
   t.match(started.headers.get("set-cookie"), cookie);
   t.equal(started.headers.get("cache-control"), "no-store");
-  const tokens = [started, await page.createToken(), await page.createToken()].map(({ body }) => body.accessToken!);
+  const renewed = [await page.createToken(), await page.createToken()];
+  t.same(
+    renewed.map(({ headers }) => headers.get("set-cookie")),
+    [null, null],
+    "a late response does not replace the cookie of a later sign-in",
+  );
+  const tokens = [started, ...renewed].map(({ body }) => body.accessToken!);
   t.equal(new Set(tokens).size, 3);
   for (const token of tokens) t.equal(await door.statusOf(token), 200, "a session is not used up");
   const ended = await page.end();

@@ -81,13 +81,13 @@ t.test("races on the page of an endpoint", async (t) => {
     await page.getByRole("combobox", { name: "Call as" }).waitFor();
     await untilSettled(page);
     await page.clock.fastForward("59:30");
-    const renewing = await hold(page, "**/auth/Auth/Refresh");
+    const renewing = await hold(page, "**/session");
     const opened: string[] = [];
     page.on("websocket", (socket) => opened.push(socket.url()));
     await page.getByRole("button", { name: "Open the stream" }).click();
     await renewing.asked;
     await page.getByRole("button", { name: "Cancel" }).click();
-    const renewed = page.waitForResponse("**/auth/Auth/Refresh");
+    const renewed = page.waitForResponse("**/session");
     renewing.release();
     await renewed;
     await converse(page);

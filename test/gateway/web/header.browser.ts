@@ -14,7 +14,7 @@ t.test("the header", async (t) => {
   const account = page.getByRole("banner").getByRole("button", { name: "Account admin" });
 
   await t.test("the menu of the account says who is signed in, and closes again", async (t) => {
-    const out = page.getByRole("banner").getByRole("button", { name: "Sign out" });
+    const out = page.getByRole("banner").getByRole("button", { name: "Sign out", exact: true });
     await account.focus();
     await page.keyboard.press("Enter");
     await page.getByText("Namespace default").waitFor();

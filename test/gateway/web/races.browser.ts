@@ -127,7 +127,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
 
   t.test("keeps the sign-in dialog open while it signs in", async (t) => {
     const { page } = await visit(t, setting, "/explore");
-    const held = await hold(page, "**/auth/Auth/Login");
+    const held = await hold(page, "**/session/start");
     await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Account").fill("admin");
@@ -194,7 +194,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
     },
     {
       what: "signing in",
-      endpoint: "**/auth/Auth/Login",
+      endpoint: "**/session/start",
       act: async ({ page }) => {
         await page.getByLabel("Account").fill("admin");
         await page.getByLabel("Password").fill(ADMIN_PASSWORD);
@@ -290,8 +290,8 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       await signIn(page);
       await untilSettled(page);
       await page.clock.fastForward("59:30");
-      const held = await hold(page, "**/auth/Auth/Refresh", { late, once: true });
-      const begun = page.waitForRequest("**/auth/Auth/Refresh");
+      const held = await hold(page, "**/session", { late, once: true });
+      const begun = page.waitForRequest("**/session");
       await page.getByRole("button", { name: "Send" }).click();
       await held.asked;
       const refresh = await begun;
@@ -305,7 +305,7 @@ t.test("races", { timeout: 280_000 }, async (t) => {
       // Not until the page gives up the request that is held: its late response is what is tested.
       await untilSettled(page, 1);
       await page.clock.fastForward("59:30");
-      const own = page.waitForResponse("**/auth/Auth/Refresh");
+      const own = page.waitForResponse("**/session");
       await page.getByRole("button", { name: "Send" }).click();
       await (await own).finished();
       await held.release();

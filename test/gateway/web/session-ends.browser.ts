@@ -15,9 +15,10 @@ t.test("a session that ends", { timeout: 200_000 }, async (t) => {
     });
   /** Signs in at a page. Returns a function that revokes that session from elsewhere. */
   const enter = async (page: Page) => {
-    const told = page.waitForRequest("**/v1/auth/Auth/WhoAmI");
+    const told = page.waitForResponse("**/session/start");
     await signIn(page);
-    const authorization = (await (await told).headerValue("authorization")) as string;
+    const { accessToken } = (await (await told).json()) as { accessToken: string };
+    const authorization = `Bearer ${accessToken}`;
     return { authorization, revoke: () => post("/v1/auth/Auth/Logout", {}, authorization) };
   };
   const again = async (page: Page, account = "admin") => {
