@@ -75,6 +75,10 @@ t.test("over https", async (t) => {
     await go("Rules");
     await page.getByText("default").first().waitFor();
     t.same(await protocolsOf(page), ["h2"]);
+    const cookies = await page.context().cookies();
+    t.match(cookies, [{ name: /^__Secure-portico-/, secure: true, httpOnly: true, sameSite: "Strict" }]);
+    await page.reload();
+    await t.resolves(page.locator(".who").waitFor(), "the session survives a reload");
     checkClean(t, watched);
   });
 

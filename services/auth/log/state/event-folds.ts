@@ -22,3 +22,8 @@ export interface EventEffect {
 
 export type ApplyEvent<V> = (state: State, value: V, time: Timestamp | undefined, actor: string) => EventEffect;
 export type EventFolds = { readonly [C in Events["$case"]]: ApplyEvent<Value<C>> };
+
+/** The change for guards when tokens are revoked; none for no tokens. */
+export function tokensRevoked(sha256: Buffer[]): Change[] {
+  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
+}

@@ -2,6 +2,7 @@
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Event, Grant, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import { tokensRevoked } from "./event-folds.js";
 import { MAX_GRANT_ACCESS, MAX_GRANT_SPENT } from "./oauth-table.js";
 import type { State } from "./state.js";
 
@@ -37,13 +38,13 @@ export const FOLD_OAUTH: OAuthFold = {
     const grants = oauth.removeClient(namespace, id);
     if (grants === undefined) return {};
     const tokens = grants.flatMap(({ access }) => access.map(({ sha256 }) => sha256));
-    return { changes: revoked(tokens), record: ["client deleted", `${id}: ${grants.length} grants`] };
+    return { changes: tokensRevoked(tokens), record: ["client deleted", `${id}: ${grants.length} grants`] };
   },
   grantCreated: (state, { grant }) => {
     const account = grant && state.account(grant.namespace, grant.account);
     if (grant === undefined || account === undefined || account.disabled) return {};
     if (state.oauth.grant(grant.id) !== undefined) return {};
-    return { changes: revoked(state.oauth.addGrant(grant)), record: ["grant created", named(grant)] };
+    return { changes: tokensRevoked(state.oauth.addGrant(grant)), record: ["grant created", named(grant)] };
   },
   grantRedeemed: ({ oauth }, { id, access, refresh }, time) => {
     const grant = oauth.grant(id);
@@ -59,19 +60,19 @@ export const FOLD_OAUTH: OAuthFold = {
     const ended = grant.access.slice(0, grant.access.length - kept.length).map(({ sha256 }) => sha256);
     const spent = [...grant.spent, ...(grant.refresh ? [grant.refresh] : [])].slice(-MAX_GRANT_SPENT);
     oauth.replaceGrant({ ...grant, access: [...kept, access], refresh, spent, lastUsed: time });
-    return { changes: revoked(ended) };
+    return { changes: tokensRevoked(ended) };
   },
   grantEnded: ({ oauth }, { id, cause }) => {
     const grant = oauth.grant(id);
     if (grant === undefined) return {};
-    const changes = revoked(oauth.removeGrant(id));
+    const changes = tokensRevoked(oauth.removeGrant(id));
     return { changes, record: [cause === "" ? "grant ended" : `grant ended: ${cause}`, named(grant)] };
   },
   grantTokenRevoked: ({ oauth }, { id, sha256 }) => {
     const grant = oauth.grant(id);
     if (grant === undefined) return {};
     oauth.replaceGrant({ ...grant, access: grant.access.filter((token) => !token.sha256.equals(sha256)) });
-    return { changes: revoked([sha256]), record: ["access token of a grant revoked", named(grant)] };
+    return { changes: tokensRevoked([sha256]), record: ["access token of a grant revoked", named(grant)] };
   },
   deviceCodeCreated: ({ oauth }, { code }) => {
     if (code !== undefined && oauth.device(code.sha256) === undefined) oauth.putDevice(code);
@@ -88,8 +89,4 @@ export const FOLD_OAUTH: OAuthFold = {
 /** Whom the grant is made to, and by which name lists show it. */
 function named({ id, account, clientId }: Grant): string {
   return `${id} of ${account} to ${clientId}`;
-}
-
-function revoked(sha256: Buffer[]): Change[] {
-  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }

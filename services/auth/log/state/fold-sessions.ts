@@ -2,9 +2,8 @@
  * How the events of the pages' sessions change the state. A version that does not know them knows
  * none of their tokens, and refuses them.
  */
-import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
-import type { EventFolds } from "./event-folds.js";
+import { type EventFolds, tokensRevoked } from "./event-folds.js";
 import { MAX_SESSION_ACCESS } from "./session-table.js";
 
 /** How long a session lives without a new access token, in milliseconds. */
@@ -16,7 +15,7 @@ export const SESSION_FOLD: Pick<EventFolds, Events> = {
   pageSessionStarted: (state, { session }) => {
     if (session === undefined || state.account(session.namespace, session.account) === undefined) return {};
     if (state.sessions.session(session.sha256) !== undefined) return {};
-    return { changes: revoked(state.sessions.put(session)), record: ["signed in on the pages", session.account] };
+    return { changes: tokensRevoked(state.sessions.put(session)), record: ["signed in on the pages", session.account] };
   },
   pageSessionUsed: ({ sessions }, { sha256, access }, time) => {
     const session = sessions.session(sha256);
@@ -26,15 +25,11 @@ export const SESSION_FOLD: Pick<EventFolds, Events> = {
     const kept = valid.slice(1 - MAX_SESSION_ACCESS);
     const ended = valid.slice(0, valid.length - kept.length).map((token) => token.sha256);
     sessions.put({ ...session, access: [...kept, access], expires: toTimestamp(now + SESSION_IDLE) });
-    return { changes: revoked(ended) };
+    return { changes: tokensRevoked(ended) };
   },
   pageSessionEnded: ({ sessions }, { sha256 }) => {
     const session = sessions.session(sha256);
     if (session === undefined) return {};
-    return { changes: revoked(sessions.remove(sha256)), record: ["signed out on the pages", session.account] };
+    return { changes: tokensRevoked(sessions.remove(sha256)), record: ["signed out on the pages", session.account] };
   },
 };
-
-function revoked(sha256: Buffer[]): Change[] {
-  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
-}

@@ -2,8 +2,7 @@
  * How the events of issuers and trusts change the state. A version that does not know them accepts
  * no JWT and none of their tokens.
  */
-import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
-import type { EventFolds } from "./event-folds.js";
+import { type EventFolds, tokensRevoked } from "./event-folds.js";
 import { removePeople } from "./fold-people.js";
 
 type Events = "issuerCreated" | "issuerDeleted" | "trustCreated" | "trustDeleted" | "trustTokenSet";
@@ -17,7 +16,7 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
   },
   issuerDeleted: (state, { namespace, name }) => {
     if (state.trusts.issuer(namespace, name) === undefined) return {};
-    const changes = [...removePeople(state, namespace, name), ...revoked(state.trusts.removeIssuer(namespace, name))];
+    const changes = [...removePeople(state, namespace, name), ...tokensRevoked(state.trusts.removeIssuer(namespace, name))];
     return { changes, record: ["issuer deleted", name] };
   },
   trustCreated: (state, { trust }, created) => {
@@ -30,7 +29,7 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
   },
   trustDeleted: ({ trusts }, { namespace, name }) => {
     if (trusts.trust(namespace, name) === undefined) return {};
-    return { changes: revoked(trusts.removeTrust(namespace, name)), record: ["trust deleted", name] };
+    return { changes: tokensRevoked(trusts.removeTrust(namespace, name)), record: ["trust deleted", name] };
   },
   trustTokenSet: ({ trusts }, { token }) => {
     if (token === undefined) return {};
@@ -40,14 +39,10 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
     if (token.revoked) {
       if (before === undefined) return {};
       trusts.putToken(token);
-      return { changes: revoked([token.sha256]), record: ["token of a trust revoked", `${name}: ${token.jti}`] };
+      return { changes: tokensRevoked([token.sha256]), record: ["token of a trust revoked", `${name}: ${token.jti}`] };
     }
     if (trusts.trust(namespace, name)?.account !== token.account) return {};
-    const changes = revoked(trusts.putToken(token));
+    const changes = tokensRevoked(trusts.putToken(token));
     return { changes, record: [bearer ? "JWT accepted" : "JWT exchanged for a token", `${name}: ${subject}`] };
   },
 };
-
-function revoked(sha256: Buffer[]): Change[] {
-  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
-}

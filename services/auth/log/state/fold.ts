@@ -11,7 +11,7 @@ import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import type { ConfiguredService } from "../../../../src/gen/portico/registry/v1/services.js";
 import { timestampMs } from "../../../../src/time.js";
 import { dropShares, LOGIN_FAILED, type PlacedRecord, RecordPlacer, trailOf } from "../audit/audit-records.js";
-import type { ApplyEvent, EventEffect, EventFolds } from "./event-folds.js";
+import { type ApplyEvent, type EventEffect, type EventFolds, tokensRevoked } from "./event-folds.js";
 import { ACCOUNT_FOLD, accountChanged } from "./fold-accounts.js";
 import { FOLD_OAUTH } from "./fold-oauth.js";
 import { PEOPLE_FOLD } from "./fold-people.js";
@@ -303,10 +303,6 @@ function keysChanged(state: State, name: string): Change[] {
   return [...names]
     .flatMap((one) => state.assertionKeys(one))
     .map((value) => ({ change: { $case: "contextKey", value } }));
-}
-
-function tokensRevoked(sha256: Buffer[]): Change[] {
-  return sha256.length === 0 ? [] : [{ change: { $case: "tokensRevoked", value: { sha256 } } }];
 }
 
 function recordOf(state: State, entry: Entry, { record, recordOf }: EventEffect, administrator: boolean): AuditRecord {
