@@ -279,10 +279,10 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
 
   await t.test("after signing in again, the stale 401 is gone and the focus is on Send", async (t) => {
     await page.goto(HELLO);
-    const asked = page.waitForRequest("**/v1/auth/Auth/WhoAmI");
+    const started = page.waitForResponse("**/session/start");
     await signIn(page);
-    const authorization = (await (await asked).headerValue("authorization")) as string;
-    const headers = { "content-type": "application/json", authorization };
+    const { accessToken } = (await (await started).json()) as { accessToken: string };
+    const headers = { "content-type": "application/json", authorization: `Bearer ${accessToken}` };
     await untilSettled(page);
     await box(page, "name").fill("again");
     await fetch(`${setting.origin}/v1/auth/Auth/Logout`, { method: "POST", headers, body: "{}" });
