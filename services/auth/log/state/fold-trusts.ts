@@ -16,7 +16,10 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
   },
   issuerDeleted: (state, { namespace, name }) => {
     if (state.trusts.issuer(namespace, name) === undefined) return {};
-    const changes = [...removePeople(state, namespace, name), ...tokensRevoked(state.trusts.removeIssuer(namespace, name))];
+    const changes = [
+      ...removePeople(state, namespace, name),
+      ...tokensRevoked(state.trusts.removeIssuer(namespace, name)),
+    ];
     return { changes, record: ["issuer deleted", name] };
   },
   trustCreated: (state, { trust }, created) => {
