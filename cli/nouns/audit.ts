@@ -12,7 +12,7 @@ const COLUMNS: readonly Column<AuditRecord>[] = [
   ["Action", ({ action }) => action],
   ["Subject", ({ subject }) => subject],
   ["Address", ({ address }) => address],
-  ["Key", ({ key }) => key],
+  ["With", ({ key }) => key],
   ["Request", ({ requestId }) => requestId],
 ];
 

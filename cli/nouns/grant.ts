@@ -15,7 +15,7 @@ const COLUMNS: readonly Column<Grant>[] = [
   ["Expires", ({ expires }) => instant(expires)],
 ];
 
-const grants: NamedItems<Grant> = {
+export const grants: NamedItems<Grant> = {
   list: (client) =>
     readPages(async (pageToken) => {
       const { grants: items, nextPageToken } = await client.ask("auth/Grants/List", { pageToken });

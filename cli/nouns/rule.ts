@@ -23,6 +23,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
+import { grants } from "./grant.js";
 import { namesAndPrefixes } from "./key.js";
 import { USE_COLUMNS } from "./limit.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
@@ -206,20 +207,22 @@ export const explain = gatewayCommand({
   examples: [
     "portico auth explain --account bob service:helloworld:Helloworld.Call",
     "portico auth explain --key deploy service:helloworld:Helloworld.Call",
+    "portico auth explain --grant g4f1c02d98b7a6e53 service:helloworld:Helloworld.Call",
     "portico auth explain helloworld:Helloworld.Call",
   ],
   options: [
     new CompletedOption("--account <name>", "who calls (default: nobody, a call without a token)", accountNames),
     new CompletedOption("--key <key>", "an API key that calls: its prefix or its name", namesAndPrefixes),
+    new CompletedOption("--grant <id>", "an agent that calls for who made this grant", namesOf(grants)),
   ],
   completion: [resources],
-  async run(connection, name: string, { account, key }: { account?: string; key?: string }) {
+  async run(connection, name: string, { account, key, grant }: { account?: string; key?: string; grant?: string }) {
     const { io, client, output } = connection;
     const resource = resourceOf(name);
-    const response = await client.ask("auth/Rules/Explain", { account, key, resource });
+    const response = await client.ask("auth/Rules/Explain", { account, key, grant, resource });
     const { decidedBy, matched, disabled } = response;
     await printItem(io, output, { name: decidedBy?.id ?? "", value: response, text: [decision(response)] });
-    if (output === undefined && key !== undefined) {
+    if (output === undefined && (key ?? grant) !== undefined) {
       io.stdout.write("\n");
       await printList(io, undefined, response.chain, CHECK_COLUMNS);
     }
@@ -255,6 +258,8 @@ function decision({ code, decidedBy, key, limited, chain }: ExplainResponse): st
   if (limited && key !== undefined) {
     return visible(`${what}: API key ${key.name} (${key.prefix}) is limited to ${key.resources.join(", ")}`);
   }
+  const agentLimit = limited && chain.find(({ name }) => name === "limits")?.detail;
+  if (agentLimit) return visible(`${what}: ${agentLimit}`);
   const ended = chain.find(({ name, state }) => name === "key" && state === "FAILED");
   if (ended !== undefined) return visible(`${what}: API key ${ended.detail}`);
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;

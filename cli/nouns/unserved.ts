@@ -1,6 +1,7 @@
 /** Warnings for a name that exists nowhere at present: it may be mistyped. */
 import { didYouMean } from "../../src/contract/nearest.js";
 import { matches, parsePattern, type Resource } from "../../src/contract/resource.js";
+import { isAgentScope } from "../../src/contract/scope.js";
 import { services } from "../command/candidates.js";
 import type { CommandConnection } from "../command/connection.js";
 import { paintFor, visible } from "../terminal/text.js";
@@ -23,7 +24,7 @@ export async function warnUnserved(connection: CommandConnection, patterns: read
 
 /** Warns on stderr about a scope that no account holds. An account with it may come later. */
 export async function warnUnheld(connection: CommandConnection, scope: string): Promise<void> {
-  if (EVERYONE.has(scope)) return;
+  if (EVERYONE.has(scope) || isAgentScope(scope)) return;
   // There is no warning for a caller who may not list the accounts.
   const listed = await accounts.list(connection.client).catch(() => undefined);
   if (listed === undefined) return;

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { RefusalCause } from "../../src/call/admission.js";
-import type { Caller } from "../../src/call/caller.js";
+import { type Caller, calledWith } from "../../src/call/caller.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { DEFAULT_NAMESPACE, GATEWAY, SELF_GOVERNED } from "../../src/contract/names.js";
 import { type Tallies, type Tally, UsageService } from "../../src/gen/portico/auth/v1/usage.js";
@@ -220,7 +220,7 @@ function namesOf(
   caller: Caller | undefined,
 ): Pick<Tally, "account" | "key"> {
   return refused === undefined
-    ? { account: caller?.account || PUBLIC, key: caller?.keyPrefix ?? "" }
+    ? { account: caller?.account || PUBLIC, key: caller === undefined ? "" : calledWith(caller) }
     : { account: refused.account, key: refused.key };
 }
 

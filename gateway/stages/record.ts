@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { type Admission, type Guard, type RefusalCause, RefusalError } from "../../src/call/admission.js";
+import { calledWith } from "../../src/call/caller.js";
 import { type CountedCall, type LimitedCall, LimitedError, type LimitState } from "../../src/call/limited-call.js";
 import { isRequestId } from "../../src/call/metadata.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
@@ -148,7 +149,12 @@ function recordRefusal(
   const { namespace, caller } = admission;
   const reason = isLimit ? "CALL_LIMIT" : error instanceof OverloadError ? "OVERLOAD" : "SERVICE";
   const cause = isLimit ? error.state.limit : "";
-  const named = { namespace, account: caller?.account ?? "", key: caller?.keyPrefix ?? "", cause };
+  const named = {
+    namespace,
+    account: caller?.account ?? "",
+    key: caller === undefined ? "" : calledWith(caller),
+    cause,
+  };
   refusals.record({ endpoint, refused: { ...named, reason }, status, address, requestId });
 }
 

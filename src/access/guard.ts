@@ -32,7 +32,7 @@ import {
   type StreamListener,
   serviceScope,
 } from "../call/admission.js";
-import type { Caller } from "../call/caller.js";
+import { type Caller, calledWith } from "../call/caller.js";
 import type { CountedCall, LimitedCall } from "../call/limited-call.js";
 import { Callers } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
@@ -40,6 +40,7 @@ import { Limiter } from "../limits/limiter.js";
 import { AssertionCache, badAssertion, lateAssertion, type Verified } from "./assertions/assertion-cache.js";
 import { CallerCache, UNKNOWN_TOKEN } from "./callers/caller-cache.js";
 import type { KnownCaller } from "./callers/known-caller.js";
+import { decideFor, decisiveFor } from "./decide/agents.js";
 import { countsAt, decideByDeclaration } from "./decide/declaration.js";
 import { withinLimits } from "./decide/limits.js";
 import { Access } from "./decide/rules.js";
@@ -209,7 +210,7 @@ export class OpenGuard implements SigningGuard {
     }
     if (decision === "limited") return causeOf("LIMIT", namespace, bearer, caller?.key);
     if (endpoint.callers !== undefined) return causeOf(caller ? "DECLARATION" : "NO_TOKEN", namespace, bearer);
-    const decidedBy = this.#policy.current.rulesOf(namespace).decisive(endpoint.segments, caller?.scopes);
+    const decidedBy = decisiveFor(this.#policy.current.rulesOf(namespace), endpoint.segments, caller);
     if (decidedBy?.access === Access.DENIED) return causeOf("RULE", namespace, bearer, decidedBy.id);
     return causeOf(decidedBy === undefined ? "NO_RULE" : "NO_TOKEN", namespace, bearer);
   }
@@ -361,7 +362,7 @@ export class OpenGuard implements SigningGuard {
     }
     if (callers !== undefined) return withinLimits(decideByDeclaration(endpoint, caller), segments, caller);
     const rules = this.#policy.current.rulesOf(namespace);
-    const decision = withinLimits(rules.decide(segments, caller?.scopes), segments, caller, byMcp);
+    const decision = withinLimits(decideFor(rules, segments, caller), segments, caller, byMcp);
     const isReplaced = namespaceId !== undefined && rules.namespaceId !== namespaceId;
     if (decision === "granted" && isReplaced) throw namespaceReplaced(namespace);
     return decision;
@@ -374,7 +375,13 @@ function causeOf(
   bearer: KnownCaller | undefined,
   cause = "",
 ): RefusalCause {
-  return { reason, namespace, account: bearer?.account ?? "", key: bearer?.keyPrefix ?? "", cause };
+  return {
+    reason,
+    namespace,
+    account: bearer?.account ?? "",
+    key: bearer === undefined ? "" : calledWith(bearer),
+    cause,
+  };
 }
 
 /** Whether a client is at one of the addresses that a key is for. */

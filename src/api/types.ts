@@ -156,7 +156,8 @@ export interface Rule {
   readonly id: string;
   /**
    * `<public>`: everyone. `*`: any logged-in caller. Any other scope, such as `staff`: callers whose account holds
-   * it.
+   * it. `agent:<host>`, such as `agent:claude.ai`: calls of that agent for a person; it may call only what the rules grant to
+   * the person too.
    */
   readonly scope: string;
   readonly access: Access;
@@ -276,7 +277,7 @@ export interface AuditRecord {
    * none that may be logged.
    */
   readonly requestId: string;
-  /** The prefix of the API key that the call was made with; empty for another token. */
+  /** The prefix of the API key that the call was made with, or `agent:<host>` where an agent called for the actor; empty for a login. */
   readonly key: string;
 }
 
@@ -429,7 +430,10 @@ export interface Refused {
   readonly endpoint: string;
   /** Empty for a call without a valid token. */
   readonly account: string;
-  /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
+  /**
+   * The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended, or the scope of the agent that called,
+   * such as `agent:claude.ai`; empty for a login and for none.
+   */
   readonly key: string;
   readonly reason: Reason;
   /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */
@@ -565,9 +569,9 @@ export interface AccountUsage {
 }
 
 export interface KeyUsage {
-  /** The prefix of an API key, such as `ptk_4fGh81`; empty for the sum of keys and accounts with too few calls to be counted separately. */
+  /** The prefix of an API key, such as `ptk_4fGh81`, or the scope of an agent, such as `agent:claude.ai`; empty for the sum of keys and accounts with too few calls to be counted separately. */
   readonly key: string;
-  /** The account of the key. */
+  /** The account of the key, or that the agent called for. */
   readonly account: string;
   readonly calls: Calls;
 }
@@ -915,6 +919,8 @@ export interface ExplainRequest {
    * Empty means a login of the account.
    */
   readonly key?: string;
+  /** The ID of a grant, to decide for its agent; empty for none. With `account`, a grant of that account. */
+  readonly grant?: string;
 }
 
 export interface PreviewRequest {
@@ -1146,7 +1152,7 @@ export interface ListUsageRequest {
    * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
    */
   readonly account?: string;
-  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`; empty for all. */
+  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`, or of an agent, as in `agent:claude.ai`; empty for all. */
   readonly key?: string;
   /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
   readonly start?: Timestamp;

@@ -255,7 +255,7 @@ const MAX_SHOWN_LIMITS = 3;
 export function limitsInWords({ key, resources }: Pick<Caller, "key" | "resources">): string {
   const more = resources.length - MAX_SHOWN_LIMITS;
   const shown = resources.slice(0, MAX_SHOWN_LIMITS).join(", ") + (more > 0 ? ` and ${more} more` : "");
-  return `${key ? `API key ${key}` : "the API key"} is limited to ${shown}`;
+  return `${key ? `API key ${key}` : "its token"} is limited to ${shown}`;
 }
 
 /** The error while no decision can be made. */

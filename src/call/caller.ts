@@ -1,4 +1,5 @@
 /** The caller: as services see it, and as the guard knows it from the token. */
+import { isAgentScope } from "../contract/scope.js";
 
 /** The account that calls. */
 export interface CallerIdentity {
@@ -30,4 +31,12 @@ export interface Caller extends CallerIdentity {
    * without a token.
    */
   readonly enrolment?: string | undefined;
+}
+
+/**
+ * What a call is made with beside the account's name, as usage and refusals tell callers apart: the
+ * prefix of an API key, or the scope of an agent; empty for a login.
+ */
+export function calledWith({ keyPrefix, scopes }: Pick<Caller, "keyPrefix" | "scopes">): string {
+  return keyPrefix ?? scopes.find(isAgentScope) ?? "";
 }

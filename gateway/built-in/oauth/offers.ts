@@ -4,6 +4,7 @@ import type { Caller } from "../../../src/call/caller.js";
 import { isAdminScope } from "../../../src/contract/admin-parts.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
+import { agentScopeOf } from "../../../src/contract/scope.js";
 import type { SignInResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { Routes } from "../../catalog/routes.js";
 
@@ -32,9 +33,10 @@ const MAX_BOXES = 100;
  * service that has something the account may call, without Portico's own.
  */
 export function offersFor(
-  { namespace, account, scopes, request }: SignInResponse,
+  { namespace, account, scopes: held, request }: SignInResponse,
   { routes, guard }: { routes: Routes; guard: Pick<Guard, "allows"> },
 ): Offers {
+  const scopes = request === undefined ? held : [...held, agentScopeOf(request.clientId)];
   const caller: Caller = { namespace, account, scopes, resources: [], expires: Number.POSITIVE_INFINITY };
   const byMcp = request?.resource === "/mcp";
   const callable: Resource[] = [];

@@ -167,7 +167,7 @@ function columnsOf(format: Intl.DateTimeFormat): readonly Column<AuditRecord>[] 
     { title: "What", cell: ({ action }) => action.charAt(0).toUpperCase() + action.slice(1) },
     { title: "Of what", cell: ({ subject }) => subject },
     { title: "By whom", cell: ({ actor }) => actor },
-    { title: "With key", cell: ({ key }) => key },
+    { title: "With", cell: ({ key }) => key },
     { title: "From", cell: ({ address }) => address },
     { title: "Request", cell: ({ requestId }) => requestId },
     { title: "When", cell: ({ time }) => <time dateTime={time}>{format.format(new Date(time))}</time> },

@@ -101,7 +101,8 @@ export async function allowingRule(
   const denying = reason === "RULE" ? rules.find(({ id }) => id === cause) : undefined;
   return {
     id: `allow-${endpoint.replace(/[^A-Za-z0-9._-]/g, "-")}`.slice(0, MAX_ID),
-    scope: account === "" ? "<public>" : (scopes[0] ?? "*"),
+    // A rule that denies an agent is overruled for that agent alone.
+    scope: denying?.scope.startsWith("agent:") ? denying.scope : account === "" ? "<public>" : (scopes[0] ?? "*"),
     access: "GRANTED",
     resource: `service:${endpoint}`,
     priority: denying === undefined ? 0 : denying.priority + 1,

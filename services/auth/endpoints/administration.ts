@@ -5,6 +5,7 @@
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { AdminPart, administers, isAdminScope, PART_SCOPES } from "../../../src/contract/admin-parts.js";
 import { ADMIN_SCOPE } from "../../../src/contract/names.js";
+import { isAgentScope } from "../../../src/contract/scope.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
 
 interface Named {
@@ -25,12 +26,17 @@ export function checkMayChange(caller: KnownCaller, { name, scopes }: Named): vo
 }
 
 /**
- * Only the scope `admin` gives a scope of administration.
+ * Only the scope `admin` gives a scope of administration. Nobody gives a scope of an agent.
  * @param held the scopes that the account holds already
  * @throws {StatusError} PERMISSION_DENIED; INVALID_ARGUMENT for a part that does not exist
  */
 export function checkMayGive(caller: KnownCaller, scopes: readonly string[], held: readonly string[] = []): void {
   for (const scope of scopes) {
+    if (isAgentScope(scope) && !held.includes(scope)) {
+      throw invalidArgument(
+        `scopes: ${scope} is the scope of an agent, which has it where it calls for a person; no account can have it`,
+      );
+    }
     if (!isAdminScope(scope)) continue;
     if (!administers(caller)) {
       throw permissionDenied(`scopes: only an account with the scope ${ADMIN_SCOPE} may give the scope ${scope}`);

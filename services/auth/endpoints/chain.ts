@@ -2,6 +2,8 @@
  * The checks of a call in words, in order: token, key, limits, rules, and the service. The first
  * that fails decides.
  */
+
+import { isAgentScope } from "../../../src/contract/scope.js";
 import type { Key } from "../../../src/gen/portico/auth/v1/keys.js";
 import { Reason, type Refused } from "../../../src/gen/portico/auth/v1/refusals.js";
 import { type Link, LinkState, type Rule } from "../../../src/gen/portico/auth/v1/rules.js";
@@ -25,28 +27,42 @@ export function chainOf(failed: Check | undefined, details: Details, skipped: re
   });
 }
 
+/** An agent whose call for a person is explained. */
+export interface ExplainedAgent {
+  readonly scope: string;
+  /** What the person has consented to; empty for everything. */
+  readonly resources: readonly string[];
+  readonly mcpOnly: boolean;
+}
+
 interface Decided {
   /** Empty for a call without a token. */
   readonly account: string;
   readonly key: Pick<Key, "prefix" | "name" | "resources" | "from"> | undefined;
+  readonly agent: ExplainedAgent | undefined;
   readonly limited: boolean;
   readonly code: number;
   readonly decidedBy: Rule | undefined;
 }
 
 /** The checks of a call as the present rules decide it. */
-export function chainOfDecision({ account, key, limited, code, decidedBy }: Decided): Link[] {
+export function chainOfDecision({ account, key, agent, limited, code, decidedBy }: Decided): Link[] {
   const failed = limited ? "limits" : code === 200 ? undefined : "rules";
-  const skipped: Check[] = [...(key === undefined ? KEY_CHECKS : []), ...(account === "" ? (["token"] as const) : [])];
-  const limits = key?.resources.length === 0 ? "none" : (key?.resources.join(", ") ?? "");
+  const skipped: Check[] = [
+    ...(key === undefined ? (["key"] as const) : []),
+    ...(key === undefined && agent === undefined ? (["limits"] as const) : []),
+    ...(account === "" ? (["token"] as const) : []),
+  ];
+  const limits = ((key ?? agent)?.resources.join(", ") || "none") + (agent?.mcpOnly ? " at /mcp" : "");
+  const who = agent === undefined ? `the key ${key?.name}` : `${agent.scope} for ${account}`;
   const from = key === undefined || key.from.length === 0 ? "" : ` for clients at ${key.from.join(", ")} alone`;
   const rules = decidedBy === undefined ? "no rule matches" : `rule ${decidedBy.id}`;
   return chainOf(
     failed,
     {
-      token: account === "" ? "none" : `of ${account}`,
+      token: account === "" ? "none" : ofAccount(account, agent?.scope),
       key: key && `${key.prefix} (${key.name}) is valid${from}`,
-      limits: limited ? `limit: the key ${key?.name} may call only ${limits}` : limits,
+      limits: limited ? `limit: ${who} may call only ${limits}` : limits,
       rules,
     },
     skipped,
@@ -63,12 +79,14 @@ export function chainOfEnded({ prefix, name, account, expires, revoked, disabled
 
 /** The checks of a refused call. */
 export function chainOfRefusal(refused: Refused): Link[] {
-  const { account, key, cause, code } = refused;
-  const [failed, detail] = failureOf(refused);
+  const { account, cause, code } = refused;
+  const agent = isAgentScope(refused.key) ? refused.key : undefined;
+  const key = agent === undefined ? refused.key : "";
+  const [failed, detail] = failureOf(refused, agent);
   const skipped: Check[] = key === "" && failed !== "key" ? [...KEY_CHECKS] : [];
   if (account === "" && failed !== "token" && failed !== "key") skipped.push("token");
   const named: Details = {
-    token: account === "" && failed !== "token" ? "none was sent" : account === "" ? "" : `of ${account}`,
+    token: account === "" && failed !== "token" ? "none was sent" : account === "" ? "" : ofAccount(account, agent),
     key,
   };
   if (failed === "limits" && cause !== "") named.key = `${key} (${cause})`;
@@ -76,15 +94,23 @@ export function chainOfRefusal(refused: Refused): Link[] {
   return chainOf(failed, { ...named, ...(failed !== undefined && { [failed]: detail }) }, skipped);
 }
 
+/** Whose the token is, and which agent calls with it. */
+function ofAccount(account: string, agent: string | undefined): string {
+  return agent === undefined ? `of ${account}` : `of ${account}, for whom ${agent} calls`;
+}
+
 /** The check that failed, and why. */
-function failureOf({ account, key, reason, cause, code }: Refused): readonly [Check | undefined, string] {
+function failureOf(
+  { account, key, reason, cause, code }: Refused,
+  agent: string | undefined,
+): readonly [Check | undefined, string] {
   switch (reason) {
     case Reason.NO_TOKEN:
       return ["token", "none was sent, and this call needs one"];
     case Reason.UNKNOWN_TOKEN:
       return ["token", "unknown: mistyped, never issued here, or ended long ago"];
     case Reason.EXPIRED:
-      return key === "" ? ["token", "expired"] : ["key", "expired"];
+      return key === "" || agent !== undefined ? ["token", "expired"] : ["key", "expired"];
     case Reason.REVOKED:
       return ["key", "revoked, or its account was deleted"];
     case Reason.DISABLED:
@@ -94,7 +120,10 @@ function failureOf({ account, key, reason, cause, code }: Refused): readonly [Ch
     case Reason.OTHER_TOKEN:
       return ["token", "valid, but of another namespace or not for calls"];
     case Reason.LIMIT:
-      return ["limits", `limit: the key ${cause || key} may not call this endpoint, the rules would let it`];
+      return [
+        "limits",
+        `limit: ${agent ?? `the key ${cause || key}`} may not call this endpoint, the rules would let it`,
+      ];
     case Reason.NO_RULE:
       return ["rules", account === "" ? "no rule lets calls without a token in" : `no rule lets ${account} in`];
     case Reason.RULE:

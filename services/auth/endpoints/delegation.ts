@@ -6,6 +6,7 @@
 
 import { delegationKeyOf } from "../../../src/access/assertions/assertion-keys.js";
 import { signAssertion, verifyDelegationToken } from "../../../src/access/assertions/caller-assertion.js";
+import { decideFor } from "../../../src/access/decide/agents.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { RuleSet } from "../../../src/access/decide/rules.js";
 import { type AuthorizationResult, limitsInWords, serviceScope } from "../../../src/call/admission.js";
@@ -155,7 +156,7 @@ function authorizedParties(
   const name = caller?.account || `service ${caller?.enrolment ?? service}`;
   return [
     [`service ${service}`, rules.decide(resource, [serviceScope(service)])],
-    [name, withinLimits(rules.decide(resource, caller?.scopes), resource, caller, true)],
+    [name, withinLimits(decideFor(rules, resource, caller), resource, caller, true)],
   ];
 }
 

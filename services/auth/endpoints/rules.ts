@@ -3,10 +3,12 @@
  * them.
  */
 
+import { explainFor } from "../../../src/access/decide/agents.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { Caller } from "../../../src/call/caller.js";
 import type { Resource } from "../../../src/contract/resource.js";
+import { agentScopeOf } from "../../../src/contract/scope.js";
 import {
   aborted,
   alreadyExists,
@@ -33,7 +35,8 @@ import type { LogEvent } from "../log/changelog/decide.js";
 import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
-import { chainOf, chainOfDecision, chainOfEnded } from "./chain.js";
+import { isMcpOnly, scopesOf } from "../oauth/scopes.js";
+import { chainOf, chainOfDecision, chainOfEnded, type ExplainedAgent } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
@@ -133,13 +136,13 @@ async function explain(
   await changes.sync();
   const ended = endedKey(changes, request, namespace) ?? disabledAccount(changes.state, request, namespace);
   if (ended !== undefined) return ended;
-  const { key, account, caller } = await callerOf(changes, request, namespace);
+  const { key, account, caller, agent } = await callerOf(changes, request, namespace);
   const rules = [...rulesOf(changes.state, namespace).values()];
-  const { decision: byRules, decidedBy, matched } = RuleSet.compile(rules).explain(resource, caller?.scopes);
-  const decision = withinLimits(byRules, resource, caller);
+  const { decision: byRules, decidedBy, matched } = explainFor(RuleSet.compile(rules), resource, caller);
+  const decision = withinLimits(byRules, resource, caller, agent?.mcpOnly);
   const limited = decision === "limited";
   const code = codeOf(decision);
-  const chain = chainOfDecision({ account, key, limited, code, decidedBy });
+  const chain = chainOfDecision({ account, key, agent, limited, code, decidedBy });
   const disabled = disabledFor(rules, resource, caller?.scopes);
   const who = { namespace, account, key: key?.prefix ?? "", network: "", scopes: caller?.scopes };
   const limits = await limitsFor({ state: changes.state, uses }, who, resource);
@@ -185,15 +188,26 @@ function disabledFor(rules: readonly Rule[], resource: Resource, scopes: readonl
   return matched.map((rule) => ({ ...rule, disabled: true }));
 }
 
+interface ExplainedCaller {
+  readonly key?: StoredKey;
+  readonly account: string;
+  readonly caller: Pick<Caller, "scopes" | "resources"> | undefined;
+  /** Where an agent calls for the account. */
+  readonly agent?: ExplainedAgent;
+}
+
 /**
  * The caller whose call is explained; undefined for a call without a token.
  * @throws {StatusError} NOT_FOUND, INVALID_ARGUMENT
  */
 async function callerOf(
   changes: Changes,
-  { account: name, key: named }: ExplainRequest,
+  { account: name, key: named, grant = "" }: ExplainRequest,
   namespace: string,
-): Promise<{ key?: StoredKey; account: string; caller: Pick<Caller, "scopes" | "resources"> | undefined }> {
+): Promise<ExplainedCaller> {
+  if (grant !== "" && named !== "")
+    throw invalidArgument("grant: is another caller than the key; ask for one of the two");
+  if (grant !== "") return agentOf(changes.state, { namespace, account: name, grant });
   const account = changes.state.account(namespace, name);
   if (name !== "" && account === undefined) throw notFound(`no account with the name ${name}`);
   if (named === "") return { account: name, caller: account && { scopes: account.scopes, resources: [] } };
@@ -203,6 +217,21 @@ async function callerOf(
   if (caller === undefined)
     throw notFound(`the key ${key.prefix} was revoked, has expired, or its account is disabled`);
   return { key, account: key.account, caller };
+}
+
+/** @throws {StatusError} NOT_FOUND */
+function agentOf(state: State, asked: { namespace: string; account: string; grant: string }): ExplainedCaller {
+  const found = state.oauth.grant(asked.grant);
+  const owner = found && state.account(found.namespace, found.account);
+  const isAsked = found?.namespace === asked.namespace && [found.account, ""].includes(asked.account);
+  if (found === undefined || owner === undefined || owner.disabled || !isAsked) {
+    throw notFound(`no grant with the ID ${asked.grant}`);
+  }
+  const { account, clientId, resources } = found;
+  const scope = agentScopeOf(clientId);
+  const limits = scopesOf(resources);
+  const agent = { scope, resources: limits, mcpOnly: isMcpOnly(resources) };
+  return { account, caller: { scopes: [...owner.scopes, scope], resources }, agent };
 }
 
 async function preview(

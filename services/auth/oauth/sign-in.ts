@@ -7,6 +7,7 @@ import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isRegistered } from "../../../src/address/redirect-uri.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { agentScopeOf, MAX_SCOPE_LENGTH } from "../../../src/contract/scope.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import type { DeviceCode, Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -102,6 +103,8 @@ function problemOf(state: State, request: AuthorizationRequest, namespace: strin
   const { clientId, redirectUri, challenge, scopes, resource } = request;
   const client = registeredClient(state, clientId);
   if (client === undefined && !isDocumentUrl(clientId)) return "The client is unknown";
+  // A rule could not name the agent.
+  if (agentScopeOf(clientId).length > MAX_SCOPE_LENGTH) return "The client's host is too long";
   if (client !== undefined && client.namespace !== "" && client.namespace !== namespace) return WRONG;
   if (client !== undefined && !isRegistered(client.redirectUris, redirectUri)) return "The redirect URI is unknown";
   if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) return "The challenge is missing";

@@ -110,8 +110,8 @@ export class CallerTable {
       caller.share(shared);
       return;
     }
-    const { scopes, resources, limits, from } = caller;
-    this.#permissions.set(name, { scopes, resources, limits, from, users: 1 });
+    const { scopes, person, resources, limits, from } = caller;
+    this.#permissions.set(name, { scopes, person, resources, limits, from, users: 1 });
     this.bytes += bytesOfPermissions(caller);
   }
 

@@ -6,6 +6,7 @@ import { AddressRanges } from "../../address/client-address.js";
 import type { Caller } from "../../call/caller.js";
 import { DEFAULT_NAMESPACE } from "../../contract/names.js";
 import { parsePattern, type Resource } from "../../contract/resource.js";
+import { isAgentScope } from "../../contract/scope.js";
 import type { Caller as ResolvedCaller } from "../../gen/portico/auth/v1/policy.js";
 import { timestampMs } from "../../time.js";
 
@@ -15,6 +16,8 @@ import { timestampMs } from "../../time.js";
  */
 export interface Permissions {
   readonly scopes: readonly string[];
+  /** Where an agent calls: the scopes of the person that it calls for; else undefined. */
+  readonly person: readonly string[] | undefined;
   readonly resources: readonly string[];
   /** The parsed patterns of `resources`. */
   readonly limits: readonly Resource[];
@@ -30,6 +33,7 @@ export class KnownCaller implements Caller, Permissions {
   readonly namespaceId: string;
   readonly account: string;
   scopes: readonly string[];
+  person: readonly string[] | undefined;
   readonly expires: number;
   resources: readonly string[];
   readonly enrolment: string | undefined;
@@ -65,6 +69,7 @@ export class KnownCaller implements Caller, Permissions {
     this.namespaceId = caller.namespaceId;
     this.account = caller.account;
     this.scopes = caller.scopes.length === 0 ? NONE : caller.scopes;
+    this.person = personIn(this.scopes);
     this.enrolment = enrolment === "" ? undefined : enrolment;
     this.expires = expiry(caller);
     this.resources = resources.length === 0 ? NONE : resources;
@@ -79,8 +84,9 @@ export class KnownCaller implements Caller, Permissions {
   }
 
   /** Replaces its permissions by equal ones that other callers have too. */
-  share({ scopes, resources, limits, from }: Permissions): void {
+  share({ scopes, person, resources, limits, from }: Permissions): void {
     this.scopes = scopes;
+    this.person = person;
     this.resources = resources;
     this.limits = limits;
     this.from = from;
@@ -95,6 +101,11 @@ export class KnownCaller implements Caller, Permissions {
   get hashBytes(): Buffer {
     return Buffer.from(this.hash, "latin1");
   }
+}
+
+/** The scopes of a person without the agent's; undefined where no agent calls. */
+export function personIn(scopes: readonly string[]): readonly string[] | undefined {
+  return scopes.some(isAgentScope) ? scopes.filter((scope) => !isAgentScope(scope)) : undefined;
 }
 
 /**

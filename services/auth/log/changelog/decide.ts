@@ -3,6 +3,7 @@
  * changes before it, although none of them is written yet. For this it uses a private draft of the
  * state.
  */
+import { agentScopeOf } from "../../../../src/contract/scope.js";
 import type { Entry, Event } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { toTimestamp } from "../../../../src/time.js";
@@ -78,7 +79,8 @@ export function decideInOrder(
 function originOf({ origin }: Author, state: State): Partial<AuditRecord> {
   if (origin === undefined) return {};
   const token = origin.token && state.token(origin.token);
-  const key = token?.kind === "key" ? token.key.prefix : "";
+  const agent = token?.kind === "granted" ? agentScopeOf(token.granted.grant.clientId) : "";
+  const key = token?.kind === "key" ? token.key.prefix : agent;
   return { address: origin.address, requestId: origin.requestId ?? "", key };
 }
 

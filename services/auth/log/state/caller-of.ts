@@ -1,5 +1,6 @@
 /** The caller that a token stands for, by the authority's state. */
 import { serviceScope } from "../../../../src/call/admission.js";
+import { agentScopeOf } from "../../../../src/contract/scope.js";
 import type { Key } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Caller } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { timestampMs, toTimestamp } from "../../../../src/time.js";
@@ -36,7 +37,8 @@ export function callerOf(state: KnownState, sha256: Buffer, now: number): Caller
     case "granted": {
       const { kind, grant, expires } = token.granted;
       const caller = kind === "access" ? accountCaller(state, grant, expires, now) : undefined;
-      return caller && { ...caller, resources: grant.resources };
+      const scopes = caller && [...caller.scopes, agentScopeOf(grant.clientId)];
+      return caller && { ...caller, scopes: scopes as string[], resources: grant.resources };
     }
     case "trusted": {
       const { trusted } = token;

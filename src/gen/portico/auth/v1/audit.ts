@@ -37,7 +37,7 @@ export interface AuditRecord {
    * none that may be logged.
    */
   requestId: string;
-  /** The prefix of the API key that the call was made with; empty for another token. */
+  /** The prefix of the API key that the call was made with, or `agent:<host>` where an agent called for the actor; empty for a login. */
   key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }

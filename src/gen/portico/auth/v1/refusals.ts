@@ -51,7 +51,10 @@ export interface Refused {
   endpoint: string;
   /** Empty for a call without a valid token. */
   account: string;
-  /** The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended; empty for another token and for none. */
+  /**
+   * The prefix of the API key, such as `ptk_4fGh81`, also of one that has ended, or the scope of the agent that called,
+   * such as `agent:claude.ai`; empty for a login and for none.
+   */
   key: string;
   reason: Reason;
   /** For RULE the ID of the rule, for LIMIT and OTHER_ADDRESS the name of the key, for CALL_LIMIT the ID of the limit; otherwise empty. */

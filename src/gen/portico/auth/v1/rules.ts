@@ -32,7 +32,8 @@ export interface Rule {
   id: string;
   /**
    * `<public>`: everyone. `*`: any logged-in caller. Any other scope, such as `staff`: callers whose account holds
-   * it.
+   * it. `agent:<host>`, such as `agent:claude.ai`: calls of that agent for a person; it may call only what the rules grant to
+   * the person too.
    */
   scope: string;
   access: Access;
@@ -103,6 +104,8 @@ export interface ExplainRequest {
    * Empty means a login of the account.
    */
   key: string;
+  /** The ID of a grant, to decide for its agent; empty for none. With `account`, a grant of that account. */
+  grant?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -548,7 +551,7 @@ export const DeleteRuleResponse = {
 };
 
 function createBaseExplainRequest(): ExplainRequest {
-  return { account: "", resource: "", key: "", _unknownFields: undefined };
+  return { account: "", resource: "", key: "", grant: undefined, _unknownFields: undefined };
 }
 
 export const ExplainRequest = {
@@ -561,6 +564,9 @@ export const ExplainRequest = {
     }
     if (message.key !== "") {
       writer.uint32(26).string(message.key);
+    }
+    if (message.grant !== undefined) {
+      writer.uint32(34).string(message.grant);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -595,6 +601,14 @@ export const ExplainRequest = {
           }
 
           message.key = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.grant = reader.string();
           continue;
         }
       }

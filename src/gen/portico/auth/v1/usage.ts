@@ -25,7 +25,7 @@ export interface ListUsageRequest {
    * both: with `account` or `key`, `service` must be empty. Calls to `auth` and `registry` are not counted by account.
    */
   account: string;
-  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`; empty for all. */
+  /** Only calls with the API key of this prefix, as in `ptk_4fGh81`, or of an agent, as in `agent:claude.ai`; empty for all. */
   key: string;
   /** The start of the time to list, at most 30 days ago; absent means that it ends now. */
   start: Timestamp | undefined;
@@ -73,9 +73,9 @@ export interface AccountUsage {
 }
 
 export interface KeyUsage {
-  /** The prefix of an API key, such as `ptk_4fGh81`; empty for the sum of keys and accounts with too few calls to be counted separately. */
+  /** The prefix of an API key, such as `ptk_4fGh81`, or the scope of an agent, such as `agent:claude.ai`; empty for the sum of keys and accounts with too few calls to be counted separately. */
   key: string;
-  /** The account of the key. */
+  /** The account of the key, or that the agent called for. */
   account: string;
   calls: Calls | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -143,7 +143,7 @@ export interface Tally {
   byStatus: bigint[];
   /** The account of a caller; empty for an endpoint, and for the sum of callers that are not counted separately. */
   account: string;
-  /** The prefix of the caller's API key; empty for another token and for none. */
+  /** The prefix of the caller's API key, or the scope of the agent that called; empty for a login and for none. */
   key: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
