@@ -20,8 +20,8 @@ export async function register(door: Door, name: string): Promise<void> {
  * @param options.scope what it asks for, and is granted; nothing is the whole gateway
  */
 export async function grantTo(
-  door: Door,
-  { client, person = PERSON, scope }: { client: string; person?: typeof PERSON; scope?: string },
+  door: Pick<Door, "url">,
+  { client, person = PERSON, scope }: { client: string; person?: typeof PERSON; scope?: string | undefined },
 ): Promise<Granted> {
   const url = `${door.url}/oauth/authorize?${new URLSearchParams({
     ...{ response_type: "code", client_id: client, redirect_uri: REDIRECT, state: "s", scope: scope ?? "*:*:*" },

@@ -1,4 +1,4 @@
-/** The page of one account: its scopes, its keys and its calls. */
+/** The page of one account: its scopes, its keys, its connected apps and its calls. */
 import type { Account } from "../../../src/api/types.js";
 import { administers, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
@@ -7,6 +7,7 @@ import { Scopes } from "../ui/badge.js";
 import { EmptyState } from "../ui/notice.js";
 import { AccountState } from "./account-state.js";
 import { AccountMenu, useAccountDialogs } from "./accounts.js";
+import { AppsOf } from "./apps.js";
 import { list } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyTable, useKeys } from "./keys.js";
@@ -66,6 +67,7 @@ function AccountContent({ session, account }: { readonly session: Session; reado
         </dl>
       </section>
       {administers(session, "keys") && <KeysOf session={session} account={name} />}
+      {administers(session, "keys") && <AppsOf session={session} account={name} />}
       {administers(session, "rules") && <LimitsOf title="Limits that apply to it" account={name} withLink />}
       {administers(session, "audit") && <CallsOf account={name} withLink />}
     </>

@@ -18,6 +18,11 @@ export const list = {
       const { keys, nextPageToken } = await call("auth/Keys/List", { pageToken }, signal);
       return { items: keys, nextPageToken };
     }, MAX_LISTED),
+  grants: (signal?: AbortSignal) =>
+    readPages(async (pageToken) => {
+      const { grants, nextPageToken } = await call("auth/Grants/List", { pageToken }, signal);
+      return { items: grants, nextPageToken };
+    }, MAX_LISTED),
   rules: (signal?: AbortSignal) =>
     readPages(async (pageToken) => {
       const { rules, nextPageToken } = await call("auth/Rules/List", { pageToken }, signal);

@@ -9,6 +9,7 @@ import { type PageProps, useTitle } from "../state/router.js";
 import { EmptyState } from "../ui/notice.js";
 import { AccountPage } from "./account-page.js";
 import { AccountsPage } from "./accounts.js";
+import { AppsPage } from "./apps.js";
 import { AuditPage } from "./audit.js";
 import { KeyPage } from "./key-page.js";
 import { KeysPage } from "./keys.js";
@@ -39,6 +40,7 @@ const administering = (part: Part) => (session: Session) => administers(session,
 const PAGES: readonly Page[] = [
   { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
   { segment: "keys", title: "API keys", page: KeysPage, one: KeyPage, isFor: everyone },
+  { segment: "apps", title: "Connected apps", page: AppsPage, isFor: everyone },
   { segment: "rules", title: "Rules", page: RulesPage, isFor: administering("rules") },
   { segment: "limits", title: "Limits", page: LimitsPage, isFor: administering("rules") },
   {

@@ -1,5 +1,7 @@
 /** Parts of the page of refusals: the chain of checks, the reason in words, the line over time. */
+
 import type { Link, Refused, Rule } from "../../../src/api/types.js";
+import { isAgentScope } from "../../../src/contract/scope.js";
 import type { list as authority } from "./authority.js";
 
 const MARKS: Readonly<Record<string, readonly [mark: string, word: string, look: string]>> = {
@@ -52,7 +54,7 @@ export function reasonOf({ reason, cause, account }: Refused): string {
     case "OTHER_TOKEN":
       return "token of another namespace or purpose";
     case "LIMIT":
-      return `limit of the key ${cause}`;
+      return cause === "" ? "not within what was granted" : `limit of the key ${cause}`;
     case "NO_RULE":
       return account === "" ? "no rule for calls without a token" : "no rule";
     case "RULE":
@@ -102,7 +104,12 @@ export async function allowingRule(
   return {
     id: `allow-${endpoint.replace(/[^A-Za-z0-9._-]/g, "-")}`.slice(0, MAX_ID),
     // A rule that denies an agent is overruled for that agent alone.
-    scope: denying?.scope.startsWith("agent:") ? denying.scope : account === "" ? "<public>" : (scopes[0] ?? "*"),
+    scope:
+      denying !== undefined && isAgentScope(denying.scope)
+        ? denying.scope
+        : account === ""
+          ? "<public>"
+          : (scopes[0] ?? "*"),
     access: "GRANTED",
     resource: `service:${endpoint}`,
     priority: denying === undefined ? 0 : denying.priority + 1,

@@ -1,6 +1,8 @@
 /** The page of refused calls: who was refused what, and why. */
+
 import { useState } from "preact/hooks";
 import type { Refusal, RefusalGroup, Refused, Rule } from "../../../src/api/types.js";
+import { isAgentScope } from "../../../src/contract/scope.js";
 import { isAdmin } from "../session/session.js";
 import { useLoad, useRefresh } from "../state/load.js";
 import { replaceAddress, useQuery } from "../state/router.js";
@@ -140,6 +142,8 @@ function nameOf({ refused }: RefusalGroup): string {
 function Remedy({ refused, onAllow }: { readonly refused: Refused } & Allowing) {
   const [busy, setBusy] = useState(false);
   const { reason, cause } = refused;
+  if (isAgentScope(refused.key) && ["EXPIRED", "LIMIT"].includes(reason))
+    return <a href="/console/apps">Open the apps</a>;
   if (["EXPIRED", "REVOKED", "LIMIT"].includes(reason)) return <a href="/console/keys">Open the keys</a>;
   if (reason === "CALL_LIMIT" && onAllow !== undefined) return <a href={pageOfLimit(cause)}>Open the limit</a>;
   if (onAllow === undefined || !["NO_RULE", "RULE"].includes(reason)) return null;

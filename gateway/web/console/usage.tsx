@@ -2,8 +2,10 @@
  * The usage page: how often endpoints are called, by whom, with which status, and how long calls
  * take. The query of the address has all that was chosen.
  */
+
 import type { ComponentChildren } from "preact";
 import type { Calls, ListUsageResponse } from "../../../src/api/types.js";
+import { isAgentScope } from "../../../src/contract/scope.js";
 import { useLoad, useRefresh } from "../state/load.js";
 import { replaceAddress, useQuery } from "../state/router.js";
 import { Button } from "../ui/button.js";
@@ -239,7 +241,7 @@ function rowsOf({ endpoints, accounts, keys }: ListUsageResponse, by: string): R
       ) : (
         others
       ),
-      opens: key ? [`/console/keys/${key}`, "Key"] : undefined,
+      opens: key ? (isAgentScope(key) ? ["/console/apps", "App"] : [`/console/keys/${key}`, "Key"]) : undefined,
       query: key ? query({ key }) : undefined,
     }));
   }

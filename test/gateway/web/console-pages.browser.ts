@@ -7,7 +7,18 @@ import { ADMIN_PASSWORD, checkClean, screenshot } from "./browser.js";
 import { chooseFor, overflow, visitConsole } from "./console-browser.js";
 
 const HOSTILE = '<img src=x onerror="document.title=1">';
-const PAGES = ["Overview", "API keys", "Rules", "Limits", "Accounts", "Namespaces", "Usage", "Refusals", "Audit trail"];
+const PAGES = [
+  "Overview",
+  "API keys",
+  "Connected apps",
+  "Rules",
+  "Limits",
+  "Accounts",
+  "Namespaces",
+  "Usage",
+  "Refusals",
+  "Audit trail",
+];
 const DESK = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
