@@ -121,13 +121,15 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
  */
 async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): AsyncGenerator<string> {
   if (id === undefined || body === "") return;
-  let response: { readonly jsonrpc?: unknown; readonly Detail?: unknown } = {};
+  let response: { readonly jsonrpc?: unknown; readonly id?: unknown; readonly Detail?: unknown } = {};
   try {
     response = JSON.parse(body);
   } catch {
     // Handled below.
   }
-  if (response?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(response) : body;
+  // A gateway that refuses the token has not read the message, so it does not know the ID.
+  if (response?.jsonrpc === "2.0" && response.id === null) yield JSON.stringify({ ...response, id });
+  else if (response?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(response) : body;
   else
     yield failure(
       id,

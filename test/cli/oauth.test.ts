@@ -1,32 +1,24 @@
 // `portico login --web`, and the nouns client, grant, issuer and trust.
 import t from "tap";
-import { run } from "../../cli/program.js";
 import { consent, openDoor, visit } from "../oauth/browser.js";
 import { openIssuer } from "../oauth/issuer.js";
-import { until } from "../support/until.js";
-import { ioOf, portico } from "./command-line.js";
+import { portico } from "./command-line.js";
+import { loginByWeb } from "./login-by-web.js";
 
 t.test("portico login --web logs in by the browser, renews, and logs out", async (t) => {
   const door = await openDoor(t);
-  const env = { PORTICO_URL: door.url, HOME: t.testdir(), XDG_CONFIG_HOME: t.testdir(), BROWSER: "true" };
-  const { io, outcome } = ioOf({ env });
-  let printed = "";
-  io.stderr.on("data", (text) => {
-    printed += text;
+  const env = { PORTICO_URL: door.url, HOME: t.testdir(), XDG_CONFIG_HOME: t.testdir() };
+  const { exit, stderr } = await loginByWeb(door, env, async (url) => {
+    const signIn = await visit(url);
+    t.match(signIn.text, /a program on your computer that calls itself Portico&#39;s command line/);
+    const back = await consent(door, url);
+    const forged = new URL(back);
+    forged.searchParams.set("state", "another");
+    t.equal((await fetch(forged)).status, 404);
+    t.equal((await fetch(back)).status, 200);
   });
-  const running = run(["login", "--web"], io);
-  const shown = (): string | undefined => /http:\S+authorize\S+/.exec(printed)?.[0];
-  await until(() => shown() !== undefined, { what: () => `an address in: ${printed}`, within: 10_000 });
-  const url = shown();
-  const signIn = await visit(url as string);
-  t.match(signIn.text, /a program on your computer that calls itself Portico&#39;s command line/);
-  const back = await consent(door, url as string);
-  const forged = new URL(back);
-  forged.searchParams.set("state", "another");
-  t.equal((await fetch(forged)).status, 404);
-  t.equal((await fetch(back)).status, 200);
-  outcome(await running);
-  t.match(printed, /Logged in to .* as admin \(namespace default\)/);
+  t.equal(exit, 0);
+  t.match(stderr, /Logged in to .* as admin \(namespace default\)/);
   const listed = await portico(["auth", "list", "grants"], { env });
   t.match(listed.stdout, /admin +portico-cli +Portico's command line +all/);
   t.equal((await portico(["logout"], { env })).exit, 0);

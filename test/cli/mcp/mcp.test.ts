@@ -1,5 +1,8 @@
 // `portico mcp` transfers the lines of an agent to the gateway and back. `portico mcp config`
 // prints the settings for an agent.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import t from "tap";
 import { Profile } from "../../../cli/http/profile.js";
 import { deploy } from "../../gateway/deployment.js";
@@ -77,6 +80,18 @@ t.test("a subscription ends with the input", async (t) => {
 t.test("a gateway that cannot be reached is an error of each request", async (t) => {
   const responses = await carry([message(1, "ping"), message(2, "ping")], { PORTICO_URL: NOWHERE });
   for (const id of [1, 2]) t.match(responses.get(id), { error: { code: -32603, message: /http:\/\/127.0.0.1:1/ } });
+});
+
+t.test("the refusal of a gateway that has not read the message is the response to the request", async (t) => {
+  const refused = { jsonrpc: "2.0", id: null, error: { code: 401, message: "The token has expired" } };
+  const server = createServer((_, response) => {
+    response.writeHead(401, { "content-type": "application/json" }).end(JSON.stringify(refused));
+  }).listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const responses = await carry([message(7, "ping")], { PORTICO_URL: `http://127.0.0.1:${port}` });
+  t.strictSame(responses.get(7), { ...refused, id: 7 });
 });
 
 t.test("an invalid token", async (t) => {
