@@ -170,8 +170,19 @@ t.test("no account can have the scope of an agent", async (t) => {
   await t.rejects(door.auth("Rules/Create", { rule }), /must be in lower case/);
 });
 
+t.test("a client that has an account's name is not that account", async (t) => {
+  const { door, rule } = await opened(t);
+  await register(door, "root");
+  await door.auth("Accounts/Create", { name: "root", password: ANN.password, scopes: ["root"] });
+  await rule("root", "root", "GRANTED", "service:probe:*");
+  const { access_token: token } = await grantTo(door, { client: "root", person: ANN });
+  t.match(await door.auth("WhoAmI", {}, token), { account: "ann", scopes: ["staff", "agent:root"] });
+  t.equal(await door.statusOf(token, "/v1/probe/call"), 401);
+});
+
 for (const [what, end] of [
   ["the grant", "Grants/Delete"],
+  ["her account, which is disabled,", "Accounts/SetDisabled"],
   ["her account", "Accounts/Delete"],
   ["the agent, as a client", "Clients/Delete"],
 ] as const) {
@@ -179,7 +190,8 @@ for (const [what, end] of [
     const { door, agents, grantOf } = await opened(t);
     t.equal(await door.statusOf(agents.app!.access_token), 200);
     const asked = { "Grants/Delete": { id: grantOf("app") }, "Accounts/Delete": { name: "ann" } };
-    await door.auth(end, { ...asked, "Clients/Delete": { id: "app" } }[end]);
+    const disabled = { name: "ann", disabled: true };
+    await door.auth(end, { ...asked, "Clients/Delete": { id: "app" }, "Accounts/SetDisabled": disabled }[end]);
     t.equal(await door.statusOf(agents.app!.access_token), 401);
   });
 }

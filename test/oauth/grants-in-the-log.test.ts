@@ -1,44 +1,20 @@
 // Clients, grants and codes in the log (services/auth/log/state/oauth-table.ts): two authorities on
 // a store agree on them, a restart and a snapshot keep them, and they are bounded.
-import { createHash } from "node:crypto";
 import t from "tap";
 import { fold } from "../../services/auth/log/state/fold.js";
 import { MAX_GRANT_ACCESS, MAX_GRANTS } from "../../services/auth/log/state/oauth-table.js";
 import { formatOf, partsOf } from "../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../services/auth/log/state/state.js";
-import { SYSTEM } from "../../src/access/guard.js";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code as Status } from "../../src/errors.js";
 import { DeviceCode, type Event, Grant, OAuthClient, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
-import { type ExchangeRequest, OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
-import type { CallOptions } from "../../src/rpc/client.js";
+import { OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
 import { toTimestamp } from "../../src/time.js";
-import { isGood, type Open, open, PASSWORD } from "../services/auth/open.js";
+import { isGood, open } from "../services/auth/open.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { temporaryFolder } from "../support/temporary.js";
-
-const VERIFIER = "v".repeat(43);
-const REDIRECT = "http://127.0.0.1:1/callback";
-const system: CallOptions = { admission: SYSTEM };
-
-/** Signs in as the administrator, and consents. Returns the code. */
-async function consent({ call }: Open): Promise<string> {
-  const challenge = createHash("sha256").update(VERIFIER).digest("base64url");
-  const request = { clientId: "portico-cli", redirectUri: REDIRECT, challenge, scopes: [], resource: "", state: "" };
-  const person = { namespace: "", account: "admin", password: PASSWORD, address: "192.0.2.1", requestId: "" };
-  const { sealed } = await call(OAuthService.signIn, { ...person, request, userCode: "" }, undefined, system);
-  const decision = { sealed, denied: false, resources: [], days: 30, clientName: "", address: "", requestId: "" };
-  return (await call(OAuthService.decide, decision, undefined, system)).code;
-}
-
-function exchange({ call }: Open, credential: ExchangeRequest["credential"]) {
-  const request = {
-    ...{ clientId: "portico-cli", clientSecret: "", redirectUri: REDIRECT, verifier: VERIFIER },
-    ...{ resource: "", scopes: [], address: "", requestId: "" },
-  };
-  return call(OAuthService.exchange, { ...request, credential }, undefined, system);
-}
+import { consent, exchange } from "./at-the-authority.js";
 
 t.test("of two authorities, any exchanges a code, and the other refuses it and ends the grant", async (t) => {
   const store = openMemoryStore({ mayBeStale: true, time: Date.now });
