@@ -279,7 +279,11 @@ async function printPreview({ io, client, output }: CommandConnection, change: P
   io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");
 }
 
-function callers({ nobody, everyAccount, accounts, moreAccounts }: Row): string {
+function callers({ agent, ...row }: Row): string {
+  return agent === undefined ? accountsOf(row) : visible(`${agent} for ${accountsOf(row)}`);
+}
+
+function accountsOf({ nobody, everyAccount, accounts, moreAccounts }: Omit<Row, "agent">): string {
   if (nobody && everyAccount) return "everyone";
   const known = everyAccount ? ["every account"] : accounts;
   const more = moreAccounts > 0 ? [`${moreAccounts} more`] : [];

@@ -27,6 +27,8 @@ export async function previewAll(
 /** Some callers, and the endpoints at which their decisions change in the same direction. */
 export interface EffectSum {
   readonly change: "lose" | "gain" | "refused otherwise";
+  /** The agent that calls for the accounts; undefined for their own calls. */
+  readonly agent: string | undefined;
   /** Whether calls without a token are among the callers. */
   readonly nobody: boolean;
   readonly everyAccount: boolean;
@@ -39,17 +41,20 @@ export interface EffectSum {
 
 /** The effects in numbers: first who loses access, then who gains it. */
 export function sumsOf(effects: readonly Effect[]): EffectSum[] {
-  return (["lose", "gain", "refused otherwise"] as const).flatMap((change) => {
-    const these = effects.filter((effect) => changeOf(effect) === change);
-    return these.length === 0 ? [] : [{ change, ...countsOf(these) }];
-  });
+  const agents = [...new Set(effects.map(({ agent }) => agent))];
+  return (["lose", "gain", "refused otherwise"] as const).flatMap((change) =>
+    agents.flatMap((agent) => {
+      const these = effects.filter((effect) => changeOf(effect) === change && effect.agent === agent);
+      return these.length === 0 ? [] : [{ change, agent, ...countsOf(these) }];
+    }),
+  );
 }
 
 function changeOf({ before, after }: Effect): EffectSum["change"] {
   return after === 200 ? "gain" : before === 200 ? "lose" : "refused otherwise";
 }
 
-function countsOf(effects: readonly Effect[]): Omit<EffectSum, "change"> {
+function countsOf(effects: readonly Effect[]): Omit<EffectSum, "change" | "agent"> {
   const named = new Set(effects.flatMap(({ accounts }) => accounts)).size;
   const largest = Math.max(...effects.map(({ accounts, moreAccounts }) => accounts.length + moreAccounts));
   return {

@@ -220,6 +220,8 @@ export interface Effect {
   readonly accounts: readonly string[];
   /** How many more accounts are affected. */
   readonly moreAccounts: number;
+  /** Only calls of this agent for these accounts, such as `agent:claude.ai`; absent for calls of the accounts themselves. */
+  readonly agent?: string;
 }
 
 export interface ListAccountsResponse {

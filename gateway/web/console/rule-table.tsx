@@ -73,7 +73,7 @@ export function EffectSums({ effects }: { readonly effects: readonly Effect[] })
         <p>Nobody will notice: at every endpoint that is registered now, calls are answered as before.</p>
       )}
       {sumsOf(effects).map((sum) => (
-        <p key={sum.change}>
+        <p key={`${sum.change} ${sum.agent}`}>
           <strong>{sentenceOf(sum)}</strong>
         </p>
       ))}
@@ -81,12 +81,15 @@ export function EffectSums({ effects }: { readonly effects: readonly Effect[] })
   );
 }
 
-function sentenceOf({ change, nobody, everyAccount, accounts, atLeast, endpoints }: EffectSum): string {
+function sentenceOf({ change, agent, nobody, everyAccount, accounts, atLeast, endpoints }: EffectSum): string {
   const counted = everyAccount ? "every account" : count(accounts, "account");
   const known = [...(nobody ? ["calls without a token"] : []), ...(everyAccount || accounts > 0 ? [counted] : [])];
   const who = nobody && everyAccount ? "everyone" : known.join(" and ");
   const one = !nobody && (everyAccount || accounts === 1);
   const verbs = nobody && everyAccount ? VERBS[change][0] : VERBS[change][one ? 0 : 1];
+  if (agent !== undefined) {
+    return `Calling for ${atLeast ? "at least " : ""}${who}, ${agent} ${VERBS[change][0]} ${count(endpoints, "endpoint")}`;
+  }
   const text = `${atLeast ? "at least " : ""}${who} ${verbs} ${count(endpoints, "endpoint")}`;
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
@@ -105,7 +108,11 @@ export function CodeBadge({ code }: { readonly code: number }) {
   return <Badge tone={code === 200 ? "good" : "bad"}>{code === 200 ? "200 granted" : `${code} refused`}</Badge>;
 }
 
-function callersOf({ nobody, everyAccount, accounts, moreAccounts }: Effect): string {
+function callersOf({ agent, ...effect }: Effect): string {
+  return agent === undefined ? accountsOf(effect) : `${agent} for ${accountsOf(effect)}`;
+}
+
+function accountsOf({ nobody, everyAccount, accounts, moreAccounts }: Omit<Effect, "agent">): string {
   if (nobody && everyAccount) return "everyone";
   const known = everyAccount ? ["every account"] : accounts.slice(0, MAX_ACCOUNTS);
   const others = Math.max(0, accounts.length - MAX_ACCOUNTS) + moreAccounts;

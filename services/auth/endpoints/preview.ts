@@ -5,11 +5,12 @@
  * that rules name count: all accounts with the same ones are one kind of caller.
  */
 import { setImmediate as turn } from "node:timers/promises";
+import { decideFor } from "../../../src/access/decide/agents.js";
 import { type Rule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { AuthorizationResult } from "../../../src/call/admission.js";
 import { SELF_GOVERNED } from "../../../src/contract/names.js";
 import { matches, parsePattern, type Resource } from "../../../src/contract/resource.js";
-import { LOGGED_IN, PUBLIC } from "../../../src/contract/scope.js";
+import { isAgentScope, LOGGED_IN, PUBLIC } from "../../../src/contract/scope.js";
 import type { Effect } from "../../../src/gen/portico/auth/v1/rules.js";
 
 /** Number of decisions before the event loop gets a turn. */
@@ -52,7 +53,9 @@ export async function previewOf(options: PreviewOptions): Promise<Effect[]> {
   let decisions = 0;
   for (const kind of kindsOf(rules, changing, accounts)) {
     for (const { shown, resource } of covered) {
-      const [was, is] = [before, after].map((set) => codeOf(set.decide(resource, kind.scopes)));
+      const [was, is] = [before, after].map((set) =>
+        codeOf(decideFor(set, resource, kind.scopes && { scopes: kind.scopes })),
+      );
       if (was !== is) effects.add(kind, was!, is!, shown);
       if (++decisions % DECISIONS_A_TURN !== 0) continue;
       await turn();
@@ -81,6 +84,8 @@ interface Kind {
   /** Undefined for calls without a token. */
   readonly scopes: readonly string[] | undefined;
   readonly accounts: string[];
+  /** The scope of the agent that calls for the accounts; undefined for their own calls. */
+  readonly agent?: string;
 }
 
 /**
@@ -98,19 +103,28 @@ function kindsOf(rules: readonly Rule[], changing: readonly Rule[], accounts: Pr
     kind.accounts.push(name);
   }
   const changed = changing.map(({ scope }) => scope);
-  if (changed.includes(PUBLIC)) return [{ scopes: undefined, accounts: [] }, ...kinds.values()];
+  const ofAgents = [...new Set(changed)]
+    .filter(isAgentScope)
+    .flatMap((agent) =>
+      [...kinds.values()].map(({ scopes = [], accounts }): Kind => ({ scopes: [...scopes, agent], accounts, agent })),
+    );
+  if (changed.includes(PUBLIC)) return [{ scopes: undefined, accounts: [] }, ...kinds.values(), ...ofAgents];
   const isConcerned = ({ scopes }: Kind) => changed.some((scope) => scope === LOGGED_IN || scopes?.includes(scope));
-  return [...kinds.values()].filter(isConcerned);
+  return [...[...kinds.values()].filter(isConcerned), ...ofAgents];
 }
 
 /** Groups the kinds of callers by the change at a resource, then the resources by those groups. */
 class Effects {
   /** By the two status codes and the resource. */
-  readonly #changes = new Map<string, { before: number; after: number; resource: string; kinds: Kind[] }>();
+  readonly #changes = new Map<
+    string,
+    Pick<Effect, "before" | "after" | "agent"> & { resource: string; kinds: Kind[] }
+  >();
 
   add(kind: Kind, before: number, after: number, resource: string): void {
-    const key = `${before} ${after} ${resource}`;
-    const change = this.#changes.get(key) ?? { before, after, resource, kinds: [] };
+    const { agent } = kind;
+    const key = `${before} ${after} ${resource} ${agent}`;
+    const change = this.#changes.get(key) ?? { before, after, resource, agent, kinds: [] };
     this.#changes.set(key, change);
     change.kinds.push(kind);
   }
@@ -119,10 +133,10 @@ class Effects {
   list(accounts: number): Effect[] {
     const numbers = new Map<Kind, number>();
     const effects = new Map<string, Effect>();
-    for (const { before, after, resource, kinds } of this.#changes.values()) {
+    for (const { before, after, resource, agent, kinds } of this.#changes.values()) {
       for (const kind of kinds) if (!numbers.has(kind)) numbers.set(kind, numbers.size);
       const key = [before, after, ...kinds.map((kind) => numbers.get(kind))].join();
-      const effect = effects.get(key) ?? { before, after, resources: [], ...callersOf(kinds, accounts) };
+      const effect = effects.get(key) ?? { before, after, agent, resources: [], ...callersOf(kinds, accounts) };
       effects.set(key, effect);
       effect.resources.push(resource);
     }
@@ -130,9 +144,9 @@ class Effects {
   }
 }
 
-function callersOf(kinds: readonly Kind[], all: number): Omit<Effect, "before" | "after" | "resources"> {
+function callersOf(kinds: readonly Kind[], all: number): Omit<Effect, "before" | "after" | "resources" | "agent"> {
   const names = kinds.flatMap(({ accounts }) => accounts).sort();
-  const everyAccount = names.length === all && kinds.some(({ scopes }) => scopes?.length === 0);
+  const everyAccount = names.length === all && kinds.some(({ scopes }) => scopes?.every(isAgentScope));
   return {
     nobody: kinds.some(({ scopes }) => scopes === undefined),
     everyAccount,

@@ -63,6 +63,19 @@ const cases: Record<string, Case> = {
     change: deleting("default"),
     effects: [],
   },
+  "a rule that denies an agent affects its calls, and no account": {
+    rules: [rule("default"), rule("billing", { scope: "billing", resource: CALL, access: Access.DENIED })],
+    change: creating("no-app", { scope: "agent:app", access: Access.DENIED }),
+    effects: [
+      effect(200, 403, [CALL], { accounts: ["admin", "ann"], agent: "agent:app" }),
+      effect(200, 403, [STREAM, GONE], { everyAccount: true, agent: "agent:app" }),
+    ],
+  },
+  "a rule that grants to an agent gives nothing that the accounts have not": {
+    rules: [rule("billing", { scope: "billing", resource: CALL })],
+    change: creating("app", { scope: "agent:app" }),
+    effects: [],
+  },
   "callers with another matching rule are not affected": {
     rules: [rule("default"), rule("billing", { scope: "billing", resource: CALL })],
     change: deleting("default"),

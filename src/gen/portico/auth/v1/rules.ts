@@ -183,6 +183,8 @@ export interface Effect {
   accounts: string[];
   /** How many more accounts are affected. */
   moreAccounts: number;
+  /** Only calls of this agent for these accounts, such as `agent:claude.ai`; absent for calls of the accounts themselves. */
+  agent?: string | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -956,6 +958,7 @@ function createBaseEffect(): Effect {
     everyAccount: false,
     accounts: [],
     moreAccounts: 0,
+    agent: undefined,
     _unknownFields: undefined,
   };
 }
@@ -982,6 +985,9 @@ export const Effect = {
     }
     if (message.moreAccounts !== 0) {
       writer.uint32(56).int32(message.moreAccounts);
+    }
+    if (message.agent !== undefined) {
+      writer.uint32(66).string(message.agent);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1048,6 +1054,14 @@ export const Effect = {
           }
 
           message.moreAccounts = reader.int32();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.agent = reader.string();
           continue;
         }
       }
