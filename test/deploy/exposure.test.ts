@@ -1,6 +1,6 @@
 // What the files of deploy/ give to each role, and who can reach it: one enrolment token, named
 // hosts, named proxies, and open ports only for those who need them.
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { BlockList, isIP } from "node:net";
 import { join } from "node:path";
 import t from "tap";
@@ -27,9 +27,9 @@ const compose = parse(readFileSync("deploy/compose.yaml", "utf8"), { merge: true
 const services: Readonly<Record<string, ComposeService>> = compose.services;
 const ROLES = ["gateway", "helloworld", "id"];
 const KUBERNETES = "deploy/kubernetes";
-const manifests: Manifest[] = readdirSync(KUBERNETES)
-  .filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml")
-  .flatMap((name) => parseAllDocuments(readFileSync(join(KUBERNETES, name), "utf8")).map((one) => one.toJS()));
+const manifests: Manifest[] = parseAllDocuments(
+  readFileSync(join(KUBERNETES, "kustomize/base/portico.yaml"), "utf8"),
+).map((one) => one.toJS());
 const deployments = manifests.filter(({ kind }) => kind === "Deployment");
 const policies = manifests.filter(({ kind }) => kind === "NetworkPolicy");
 const PART = { "app.kubernetes.io/part-of": "portico" };

@@ -74,7 +74,7 @@ for (const [title, files, young] of memories) {
       commandRun(t, files),
       `node ${flags} /usr/local/lib/node_modules/portico/dist/portico.js gateway --workers=2`,
     );
-    if (young === 32) t.match(readFileSync("docs/deploying.md", "utf8"), `ExecStart=/usr/bin/node ${flags} /`);
+    if (young === 32) t.match(readFileSync("deploy/portico.service", "utf8"), `ExecStart=/usr/bin/node ${flags} /`);
   });
 }
 

@@ -1,36 +1,109 @@
-// The files in deploy/ are valid by the schemas of Kubernetes and of Compose, and haproxy accepts
-// its configuration. The validators are third-party programs: kubernetes-validate, which contains
-// the schemas, and the reference implementation of Compose.
+// The files in deploy/ are valid by the schemas of Kubernetes and of Compose, Helm and kustomize
+// build them, and haproxy accepts its configuration. The validators are third-party programs:
+// kubernetes-validate, which contains the schemas, and the reference implementation of Compose.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { goProgram, pythonPrograms, run } from "../outside/tools.js";
 
-const KUBERNETES = "deploy/kubernetes";
+const KUSTOMIZE = "deploy/kubernetes/kustomize";
 /** The oldest version that is likely in use, and the newest that the validator knows. */
 const VERSIONS = ["1.30", "1.37"];
+/** Kinds of cert-manager and of the Prometheus operator, for which Kubernetes has no schemas. */
+const EXTENSIONS = /^apiVersion: (?:cert-manager\.io|monitoring\.coreos\.com)\//m;
+/** Helm's own code, as a library. */
+const HELM = "helm-python-sdk==0.2.2";
+
+/** Renders the chart with values that replace the chart's own. */
+function rendered(programs: string, values: object): { status: number | null; stdout: string; stderr: string } {
+  const command = ["scripts/kustomize.py", "--render"];
+  return spawnSync(join(programs, "python"), command, { input: JSON.stringify(values), encoding: "utf8" });
+}
+
+/** Values of the chart that the files of kustomize do not have. */
+const VALUES: readonly object[] = [
+  { httpTlsSecret: "portico-http", publicUrl: "https://api.example.com", trustedProxies: ["10.0.0.7", "fd00::7"] },
+  { services: [{ name: "db", replicas: 3, secret: "portico-services" }], environment: { PORTICO_LOG_LEVEL: "warn" } },
+  {
+    services: [],
+    image: { repository: "registry.example/portico", tag: "1.2.3" },
+    imagePullSecrets: [{ name: "pull" }],
+  },
+  { tls: { enabled: true }, httpTlsSecret: "portico-http", monitoring: { podMonitor: true }, drain: 60 },
+];
+
+t.test("the files of kustomize are what Helm makes of the chart", async (t) => {
+  const programs = pythonPrograms(HELM);
+  if (programs === undefined) return;
+  const { status, output } = await run(join(programs, "python"), ["scripts/kustomize.py", "--check"]);
+  t.equal(status, 0, output);
+});
 
 t.test("the manifests are valid in the oldest and the newest Kubernetes", async (t) => {
-  const programs = pythonPrograms("kubernetes-validate==1.37.0");
-  if (programs === undefined) return;
-  const manifests = readdirSync(KUBERNETES).filter((name) => name.endsWith(".yaml") && name !== "kustomization.yaml");
-  const listed = readFileSync(join(KUBERNETES, "kustomization.yaml"), "utf8");
-  for (const name of manifests) t.match(listed, `  - ${name}\n`, `${name} is in kustomization.yaml`);
-  const validate = join(programs, "kubernetes-validate");
-  const files = manifests.map((name) => join(KUBERNETES, name));
+  const [validator, helm] = [pythonPrograms("kubernetes-validate==1.37.0"), pythonPrograms(HELM)];
+  if (validator === undefined || helm === undefined) return;
+  const folder = mkdtempSync(join(tmpdir(), "portico-"));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const texts = ["base", "tls"].map((base) => readFileSync(join(KUSTOMIZE, base, "portico.yaml"), "utf8"));
+  texts.push(readFileSync(join(KUSTOMIZE, "base/namespace.yaml"), "utf8"));
+  for (const values of VALUES) {
+    const { status, stdout, stderr } = rendered(helm, values);
+    t.equal(status, 0, `${JSON.stringify(values)}: ${stdout}${stderr}`);
+    texts.push(stdout);
+  }
+  const files = texts.map((text, index) => {
+    const own = text.split(/^---$/m).filter((one) => !EXTENSIONS.test(one));
+    writeFileSync(join(folder, `${index}.yaml`), own.join("---"));
+    return join(folder, `${index}.yaml`);
+  });
+  const validate = join(validator, "kubernetes-validate");
   for (const version of VERSIONS) {
     const { status, output } = await run(validate, ["--strict", "--kubernetes-version", version, ...files]);
     t.equal(status, 0, output);
     t.match(output, /deployment\/portico-gateway against version/);
   }
+  const wrong = join(folder, "wrong.yaml");
+  writeFileSync(wrong, texts[0]?.replace("readinessProbe", "readyProbe") ?? "");
+  t.equal((await run(validate, ["--strict", wrong])).status, 1, "the validator finds a wrong field");
+});
+
+t.test("the chart refuses values that it does not have", async (t) => {
+  const programs = pythonPrograms(HELM);
+  if (programs === undefined) return;
+  for (const values of [
+    { httpHost: "api.example.com" },
+    { httpHosts: [] },
+    { gateway: { replicas: 3 } },
+    { services: [{ name: "Shop", replicas: 1 }] },
+    // It is set by `drain`, together with the time until a pod is killed.
+    { environment: { PORTICO_DRAIN: "60s" } },
+  ]) {
+    t.not(rendered(programs, values).status, 0, JSON.stringify(values));
+  }
+});
+
+t.test("kustomize builds each folder, also with the pod monitor and another image", async (t) => {
+  if (spawnSync("kubectl", ["version", "--client"]).status !== 0) return void t.comment("there is no kubectl here");
   const folder = mkdtempSync(join(tmpdir(), "portico-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const wrong = join(folder, "gateway.yaml");
-  writeFileSync(wrong, readFileSync(join(KUBERNETES, "gateway.yaml"), "utf8").replace("readinessProbe", "readyProbe"));
-  t.equal((await run(validate, ["--strict", wrong])).status, 1, "the validator finds a wrong field");
+  cpSync(KUSTOMIZE, folder, { recursive: true });
+  for (const base of ["base", "tls"]) {
+    const overlay = join(folder, `own-${base}`);
+    mkdirSync(overlay);
+    const lines = [
+      `resources: [../${base}]`,
+      "components: [../pod-monitor]",
+      "images: [{ name: portico, newName: registry.example/portico, newTag: 1.2.3 }]",
+    ];
+    writeFileSync(join(overlay, "kustomization.yaml"), `${lines.join("\n")}\n`);
+    const { status, output } = await run("kubectl", ["kustomize", overlay]);
+    t.equal(status, 0, output);
+    t.equal(output.match(/image: registry\.example\/portico:1\.2\.3/g)?.length, 4);
+    t.match(output, "kind: PodMonitor");
+  }
 });
 
 t.test("the Compose file is valid", async (t) => {
