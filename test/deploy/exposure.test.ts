@@ -14,6 +14,10 @@ interface ComposeService {
   readonly volumes?: readonly string[];
   readonly networks?: readonly string[] | Readonly<Record<string, { readonly ipv4_address?: string }>>;
   readonly ports?: readonly string[];
+  readonly image?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
 }
 
 interface Manifest {
@@ -52,6 +56,23 @@ t.test("in Compose only the services that need the database or the first passwor
   t.same(given("PORTICO_STORE").sort(), ["authority", ...ROLES.map((role) => `enrol-${role}`)]);
   t.same(given("PORTICO_ADMIN_PASSWORD"), ["authority"]);
   t.same(given("POSTGRES_PASSWORD"), ["postgres"]);
+});
+
+t.test("in Compose only authorities and enrolments reach the database", async (t) => {
+  const inside = Object.keys(services).filter((name) => (services[name]?.networks as string[])?.includes?.("store"));
+  t.same(inside.sort(), ["authority", ...ROLES.map((role) => `enrol-${role}`), "postgres"]);
+  t.same(services.postgres?.networks, ["store"]);
+  t.same(compose.networks.store, { internal: true });
+});
+
+t.test("in Compose Portico has no privileges, and writes to its volume only", async (t) => {
+  const own = Object.values(services).filter(({ image }) => image === "portico");
+  t.equal(own.length, 1 + 2 * ROLES.length);
+  for (const { read_only, cap_drop, security_opt } of own)
+    t.same(
+      { read_only, cap_drop, security_opt },
+      { read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] },
+    );
 });
 
 t.test("in Compose the gateway accepts named hosts, and trusts only the balancer's address", async (t) => {

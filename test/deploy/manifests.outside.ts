@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { parse, parseAllDocuments } from "yaml";
 import { goProgram, pythonPrograms, run } from "../outside/tools.js";
 
 const KUSTOMIZE = "deploy/kubernetes/kustomize";
@@ -103,6 +104,42 @@ t.test("kustomize builds each folder, also with the pod monitor and another imag
     t.equal(status, 0, output);
     t.equal(output.match(/image: registry\.example\/portico:1\.2\.3/g)?.length, 4);
     t.match(output, "kind: PodMonitor");
+  }
+});
+
+/** The blocks of YAML in the page, also in lists, whose blocks are indented. */
+function blocksOf(page: string): string[] {
+  const blocks = [...page.matchAll(/^( *)```yaml\n(.*?)^\1```/gms)];
+  return blocks.map(([, indent = "", text = ""]) => text.replaceAll(new RegExp(`^${indent}`, "gm"), ""));
+}
+
+t.test("the values and the overlay of the page are accepted, and change what they say", async (t) => {
+  const [values = "", overlay = ""] = blocksOf(readFileSync("deploy/kubernetes/README.md", "utf8"));
+  const programs = pythonPrograms(HELM);
+  if (programs === undefined) return;
+  const { status, stdout, stderr } = rendered(programs, parse(values));
+  t.equal(status, 0, stderr);
+  const built: string[] = [stdout];
+  if (spawnSync("kubectl", ["version", "--client"]).status === 0) {
+    const folder = mkdtempSync(join(tmpdir(), "portico-"));
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+    cpSync(KUSTOMIZE, join(folder, "kustomize"), { recursive: true });
+    mkdirSync(join(folder, "own"));
+    writeFileSync(join(folder, "own/kustomization.yaml"), overlay);
+    const own = await run("kubectl", ["kustomize", join(folder, "own")]);
+    t.equal(own.status, 0, own.output);
+    built.push(own.output);
+  }
+  for (const text of built) {
+    const gateway = parseAllDocuments(text)
+      .map((one) => one.toJS())
+      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "portico-gateway");
+    const [{ image, env }] = gateway.spec.template.spec.containers;
+    const settingOf = (name: string) => env.find((one: { name: string }) => one.name === name)?.value;
+    t.equal(image, "registry.example.com/portico:0.1.0");
+    t.match(settingOf("PORTICO_HTTP_HOSTS"), /^api\.example\.com(,|$)/);
+    t.equal(settingOf("PORTICO_TRUSTED_PROXIES"), "10.42.0.7,10.42.1.9");
+    t.equal(settingOf("PORTICO_AUTHORITY"), "portico-authority:8081", "what is not named stays");
   }
 });
 

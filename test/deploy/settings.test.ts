@@ -9,7 +9,8 @@ import { loadConfig, SETTINGS } from "../../src/config/config.js";
 
 const FILES = readdirSync("deploy", { recursive: true, encoding: "utf8" })
   .filter((name) => /Dockerfile$|\.(?:yaml|tpl|txt|md|service)$/.test(name))
-  .map((name) => ({ name, text: readFileSync(join("deploy", name), "utf8") }));
+  .map((name) => ({ name, text: readFileSync(join("deploy", name), "utf8") }))
+  .filter(({ text }) => /PORTICO_|portico service/.test(text));
 const { drain } = loadConfig({}, {});
 const VARIABLES: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
 
