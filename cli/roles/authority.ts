@@ -5,12 +5,14 @@
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
+import { externalServiceOf } from "../../services/registry/configured-service.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, formatAddress, type GrpcTarget } from "../../src/address/address.js";
 import { isOwnAddress } from "../../src/address/own-address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
+import type { ConfiguredService } from "../../src/gen/portico/registry/v1/services.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
@@ -103,6 +105,7 @@ export async function openOwnAuthority(
   const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
   const given = {
     ...options,
+    checkService: (service: ConfiguredService) => void externalServiceOf(service),
     store,
     dataFolder,
     services,

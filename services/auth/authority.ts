@@ -5,6 +5,7 @@
  *                 acknowledged when every guard has applied it
  *     login/      passwords, and the throttle for failed logins
  *     oauth/      the authorization server: clients, consent, grants and their tokens
+ *     configuration/  all of it as a whole: read, planned and applied in one entry
  *     jwt/        issuers, trusts, and the JWTs that they accept
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
@@ -15,6 +16,7 @@ import type { Logger } from "pino";
 import { RESTRICTIONS } from "../../src/access/decide/restrictions.js";
 import { ConfigError } from "../../src/config/setting.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
+import type { ConfiguredService } from "../../src/gen/portico/registry/v1/services.js";
 import type { Service } from "../../src/rpc/service.js";
 import { collectionOf } from "../../src/store/collection.js";
 import {
@@ -24,8 +26,8 @@ import {
   recordInstallationId,
 } from "../../src/store/installation.js";
 import type { KeyValueStore } from "../../src/store/store.js";
-
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, warnOfUnusedPassword } from "./bootstrap.js";
+import { configurations } from "./configuration/configurations.js";
 import { accounts } from "./endpoints/accounts.js";
 import { audit } from "./endpoints/audit.js";
 import { auth } from "./endpoints/auth.js";
@@ -106,6 +108,10 @@ export interface AuthorityOptions {
    * does.
    */
   readonly joinsOtherwise?: ((service: string) => boolean) | undefined;
+  /**
+   * Throws a StatusError for a service that the registry cannot follow. Default: it follows all.
+   */
+  readonly checkService?: ((service: ConfiguredService) => void) | undefined;
 }
 
 const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
@@ -221,7 +227,8 @@ interface Parts {
   readonly now: () => number;
 }
 
-function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: AuthorityOptions, parts: Parts): Service {
+function serviceOf(options: AuthorityOptions, parts: Parts): Service {
+  const { maxRules, leaseMs, log, joinsOtherwise = () => false, checkService = () => undefined } = options;
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const issuerKeys = new IssuerKeys();
   const jwts = new Jwts({ changes, keys: issuerKeys });
@@ -241,6 +248,7 @@ function serviceOf({ maxRules, leaseMs, log, joinsOtherwise = () => false }: Aut
       names({ changes }),
       ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts, issuers: signIns })],
       ...[issuers({ changes }), trusts({ changes })],
+      configurations({ changes, maxRules, checkService }),
       audit({ changes }),
       ...[usage({ changes, window }), refusals({ changes })],
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, jwts, stopping: stopping.signal }),

@@ -89,7 +89,7 @@ export class StoredServices implements StateListener {
 }
 
 /** @throws {StatusError} RESOURCE_EXHAUSTED if the log may not have this service in addition */
-function checkSize(state: State, service: ConfiguredService): void {
+export function checkSize(state: State, service: ConfiguredService): void {
   const others = [...state.services].filter(([name]) => name !== service.name).map(([, other]) => other);
   const all = [...others, service];
   const full = (what: string) =>

@@ -328,6 +328,218 @@ export interface DeleteClientResponse {
   readonly grants: number;
 }
 
+export interface ListIssuersResponse {
+  readonly issuers: readonly Issuer[];
+}
+
+export interface Issuer {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
+  readonly name: string;
+  /**
+   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
+   * `/.well-known/openid-configuration`.
+   */
+  readonly url: string;
+  readonly created: Timestamp;
+}
+
+export interface DeleteIssuerResponse {
+  /** How many trusts ended with it. */
+  readonly trusts: number;
+}
+
+export interface ListTrustsResponse {
+  readonly trusts: readonly Trust[];
+}
+
+export interface Trust {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `deploy`. */
+  readonly name: string;
+  /** The issuer's name, such as `github`. */
+  readonly issuer: string;
+  /** One of the audiences in the claim `aud`, such as `https://api.example`. */
+  readonly audience: string;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest, such as `repo:acme/shop:*`. */
+  readonly subject: string;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account: string;
+  /** Whether a JWT itself counts as a token at gateways. Otherwise it is exchanged for one. */
+  readonly bearer: boolean;
+  readonly created: Timestamp;
+}
+
+export interface RevokeTrustTokenResponse {
+  /** How many tokens were revoked. */
+  readonly tokens: number;
+}
+
+export interface ReadConfigurationResponse {
+  readonly configuration: Configuration;
+  /** Changes whenever something changes in the configuration of the namespace. */
+  readonly etag: string;
+}
+
+/**
+ * What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. An absent section says
+ * nothing about what it would list.
+ */
+export interface Configuration {
+  readonly rules: RuleList;
+  readonly limits: LimitList;
+  readonly accounts: AccountList;
+  /** Only of the namespace `default`. */
+  readonly services: ServiceList;
+  readonly issuers: IssuerList;
+  readonly trusts: TrustList;
+}
+
+export interface RuleList {
+  /** As listed: by descending priority and then by ID. */
+  readonly rules: readonly Rule[];
+}
+
+export interface LimitList {
+  /** By ID. */
+  readonly limits: readonly Limit[];
+}
+
+export interface AccountList {
+  /** By name, with `scopes` and `disabled`. The other fields are absent, and ignored in requests. */
+  readonly accounts: readonly Account[];
+}
+
+export interface ServiceList {
+  /** By name: those in the log, with their descriptors. */
+  readonly services: readonly ConfiguredService[];
+}
+
+/** A service that joins without an enrolment. */
+export interface ConfiguredService {
+  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
+  readonly name: string;
+  /** 1 to 100. */
+  readonly targets: readonly Target[];
+  /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
+  readonly descriptors: string;
+  /** How gateways call it; absent for the same as of every other service. */
+  readonly options?: ServiceOptions;
+}
+
+/** A gRPC server of a service. */
+export interface Target {
+  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
+  readonly address: string;
+  /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
+  readonly weight: number;
+}
+
+/**
+ * How gateways call a service that joined without Portico's code, and what its callers see. Absent fields mean what they
+ * mean for any other service.
+ */
+export interface ServiceOptions {
+  /** Whether gateways send it the account and the namespace of each caller. */
+  readonly identity: boolean;
+  /**
+   * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
+   * HTTP and of Portico.
+   */
+  readonly metadata: readonly string[];
+  /** Before the paths that its `google.api.http` annotations give, such as `/api`; empty for none. */
+  readonly bindingPrefix: string;
+  /** What gateways show the service; absent for nothing. */
+  readonly credential?: Credential;
+  /** TLS for this service alone; absent for the settings of each process. */
+  readonly tls?: Tls;
+  /** How long a call may take; absent for the setting of the gateway. */
+  readonly callTime?: Duration;
+  /** The maximum size of a message in bytes, in both directions; 0 for the setting of the gateway. */
+  readonly maxMessage: number;
+  /** The maximum number of calls of a gateway at the same time; 0 for no limit of its own. */
+  readonly maxConcurrent: number;
+  readonly jsonNames: JsonNames;
+  /** Whether responses leave out fields that have their zero value. */
+  readonly omitZeros: boolean;
+  /** Whether unknown JSON fields, enum names and query parameters are passed over. */
+  readonly ignoreUnknown: boolean;
+  readonly rest: RestStyle;
+  /** The HTTP status of gRPC codes. The first range that has a code counts. */
+  readonly statuses: readonly StatusRange[];
+  /** The name of the metadata in which the service itself sets the HTTP status; empty for none. */
+  readonly statusMetadata: string;
+  /** Whether callers see the message and the details of the code UNKNOWN. */
+  readonly showUnknown: boolean;
+  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace the rules of the contract; empty for none. */
+  readonly httpRules: string;
+  /** Whether gateways send the signed caller assertion. */
+  readonly assertion: boolean;
+}
+
+/** A secret that each gateway has in a file of its own. */
+export interface Credential {
+  /** The name of a file in the folder that PORTICO_CREDENTIALS names. */
+  readonly name: string;
+  /** The metadata that carries the content of the file; empty for `authorization`, with `Bearer ` before the content. */
+  readonly header: string;
+}
+
+/** Names of files in the folder that PORTICO_CREDENTIALS names; empty for none. */
+export interface Tls {
+  /** Certificates of the authorities that may have signed the server's, in PEM. */
+  readonly ca: string;
+  /** The client's certificate, in PEM. */
+  readonly cert: string;
+  /** The key of the client's certificate, in PEM. */
+  readonly key: string;
+  /** The name in the server's certificate; empty for the host of the target. */
+  readonly serverName: string;
+}
+
+/** Such as `60s`. */
+type Duration = string;
+
+/** Which names fields have in JSON. */
+export type JsonNames = "JSON_NAMES_UNSPECIFIED" | "PROTO";
+
+/** For which REST clients responses are written. */
+export type RestStyle = "REST_STYLE_UNSPECIFIED" | "GRPC_GATEWAY";
+
+/** The HTTP status for a range of gRPC codes. */
+export interface StatusRange {
+  readonly first: number;
+  readonly last: number;
+  /** Such as 404. */
+  readonly status: number;
+}
+
+export interface IssuerList {
+  /** By name, without `created`, which is ignored in requests. */
+  readonly issuers: readonly Issuer[];
+}
+
+export interface TrustList {
+  /** By name, without `created`, which is ignored in requests. */
+  readonly trusts: readonly Trust[];
+}
+
+export interface PlanConfigurationResponse {
+  /** Of the configuration for which the plan was made. */
+  readonly etag: string;
+  /** What would change or be deleted, as it is now. */
+  readonly before: Configuration;
+  /** What would be created or change, as it would then be. */
+  readonly after: Configuration;
+  /** What the sections of the request do not list, and stays. */
+  readonly kept: Configuration;
+  /** Whose calls would be answered differently. An account that would be created has no calls yet. */
+  readonly effects: readonly Effect[];
+}
+
+export interface ApplyConfigurationResponse {
+  /** The revision with the changes, by which the audit trail has them; 0 where there was nothing to change. */
+  readonly revision: string;
+}
+
 export interface ListEnrolmentsResponse {
   readonly enrolments: readonly Enrolment[];
 }
@@ -413,9 +625,6 @@ export interface ListRefusalsResponse {
   readonly since: Timestamp;
 }
 
-/** Such as `60s`. */
-type Duration = string;
-
 export interface RefusalGroup {
   readonly refused: Refused;
   readonly count: string;
@@ -482,31 +691,6 @@ export interface RefusedCall {
   readonly requestId: string;
   /** The first characters of the API key that was sent, where it is unknown. */
   readonly key: string;
-}
-
-export interface ListTrustsResponse {
-  readonly trusts: readonly Trust[];
-}
-
-export interface Trust {
-  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `deploy`. */
-  readonly name: string;
-  /** The issuer's name, such as `github`. */
-  readonly issuer: string;
-  /** One of the audiences in the claim `aud`, such as `https://api.example`. */
-  readonly audience: string;
-  /** The claim `sub`, compared with case. A `*` at its end stands for any rest, such as `repo:acme/shop:*`. */
-  readonly subject: string;
-  /** The account that the JWTs stand for, such as `deployer`. */
-  readonly account: string;
-  /** Whether a JWT itself counts as a token at gateways. Otherwise it is exchanged for one. */
-  readonly bearer: boolean;
-  readonly created: Timestamp;
-}
-
-export interface RevokeTrustTokenResponse {
-  /** How many tokens were revoked. */
-  readonly tokens: number;
 }
 
 export interface ListUsageResponse {
@@ -601,102 +785,6 @@ export interface ServiceListing {
   readonly problems: readonly string[];
   /** How many endpoints it has. */
   readonly endpoints: number;
-}
-
-/** A service that joins without an enrolment. */
-export interface ConfiguredService {
-  /** The service's name, `[a-z0-9][a-z0-9-]{0,62}`, such as `shop`. */
-  readonly name: string;
-  /** 1 to 100. */
-  readonly targets: readonly Target[];
-  /** A google.protobuf.FileDescriptorSet with all imports, of at most 1 MiB; empty where the service has gRPC server reflection. */
-  readonly descriptors: string;
-  /** How gateways call it; absent for the same as of every other service. */
-  readonly options?: ServiceOptions;
-}
-
-/** A gRPC server of a service. */
-export interface Target {
-  /** `host:port`, such as `shop.example:50051`, `grpcs://host:port` with TLS, `unix:/path`, or `dns+srv://name` for all servers that the name has. */
-  readonly address: string;
-  /** Its share of the calls is its weight, divided by the sum of the weights of all targets. At most 1,000; 0 counts as 1. */
-  readonly weight: number;
-}
-
-/**
- * How gateways call a service that joined without Portico's code, and what its callers see. Absent fields mean what they
- * mean for any other service.
- */
-export interface ServiceOptions {
-  /** Whether gateways send it the account and the namespace of each caller. */
-  readonly identity: boolean;
-  /**
-   * Names of headers and metadata that gateways pass between callers and the service, in lower case; `*` for all but those of
-   * HTTP and of Portico.
-   */
-  readonly metadata: readonly string[];
-  /** Before the paths that its `google.api.http` annotations give, such as `/api`; empty for none. */
-  readonly bindingPrefix: string;
-  /** What gateways show the service; absent for nothing. */
-  readonly credential?: Credential;
-  /** TLS for this service alone; absent for the settings of each process. */
-  readonly tls?: Tls;
-  /** How long a call may take; absent for the setting of the gateway. */
-  readonly callTime?: Duration;
-  /** The maximum size of a message in bytes, in both directions; 0 for the setting of the gateway. */
-  readonly maxMessage: number;
-  /** The maximum number of calls of a gateway at the same time; 0 for no limit of its own. */
-  readonly maxConcurrent: number;
-  readonly jsonNames: JsonNames;
-  /** Whether responses leave out fields that have their zero value. */
-  readonly omitZeros: boolean;
-  /** Whether unknown JSON fields, enum names and query parameters are passed over. */
-  readonly ignoreUnknown: boolean;
-  readonly rest: RestStyle;
-  /** The HTTP status of gRPC codes. The first range that has a code counts. */
-  readonly statuses: readonly StatusRange[];
-  /** The name of the metadata in which the service itself sets the HTTP status; empty for none. */
-  readonly statusMetadata: string;
-  /** Whether callers see the message and the details of the code UNKNOWN. */
-  readonly showUnknown: boolean;
-  /** A service configuration (google.api.Service) as YAML or JSON, whose HTTP rules replace the rules of the contract; empty for none. */
-  readonly httpRules: string;
-  /** Whether gateways send the signed caller assertion. */
-  readonly assertion: boolean;
-}
-
-/** A secret that each gateway has in a file of its own. */
-export interface Credential {
-  /** The name of a file in the folder that PORTICO_CREDENTIALS names. */
-  readonly name: string;
-  /** The metadata that carries the content of the file; empty for `authorization`, with `Bearer ` before the content. */
-  readonly header: string;
-}
-
-/** Names of files in the folder that PORTICO_CREDENTIALS names; empty for none. */
-export interface Tls {
-  /** Certificates of the authorities that may have signed the server's, in PEM. */
-  readonly ca: string;
-  /** The client's certificate, in PEM. */
-  readonly cert: string;
-  /** The key of the client's certificate, in PEM. */
-  readonly key: string;
-  /** The name in the server's certificate; empty for the host of the target. */
-  readonly serverName: string;
-}
-
-/** Which names fields have in JSON. */
-export type JsonNames = "JSON_NAMES_UNSPECIFIED" | "PROTO";
-
-/** For which REST clients responses are written. */
-export type RestStyle = "REST_STYLE_UNSPECIFIED" | "GRPC_GATEWAY";
-
-/** The HTTP status for a range of gRPC codes. */
-export interface StatusRange {
-  readonly first: number;
-  readonly last: number;
-  /** Such as 404. */
-  readonly status: number;
 }
 
 /** Where a service was named. */
@@ -1054,6 +1142,61 @@ export interface DeleteClientRequest {
   readonly id?: string;
 }
 
+export interface CreateIssuerRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
+  readonly name?: string;
+  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  readonly url?: string;
+}
+
+export interface DeleteIssuerRequest {
+  /** The issuer, such as `github`. */
+  readonly name?: string;
+}
+
+export interface CreateTrustRequest {
+  /** 1 to 63 lower-case letters, digits or `-`, such as `deploy`. */
+  readonly name?: string;
+  /** The issuer's name, such as `github`. */
+  readonly issuer?: string;
+  /** What the claim `aud` must contain, such as `https://api.example`. Trusts of one namespace alone may name it with the issuer's URL. */
+  readonly audience?: string;
+  /** The claim `sub`, compared with case. A `*` at its end stands for any rest; it may not stand alone. */
+  readonly subject?: string;
+  /** The account that the JWTs stand for, such as `deployer`. */
+  readonly account?: string;
+  /** Whether a JWT itself counts as a token at gateways. */
+  readonly bearer?: boolean;
+}
+
+export interface DeleteTrustRequest {
+  /** The trust, such as `deploy`. */
+  readonly name?: string;
+}
+
+export interface RevokeTrustTokenRequest {
+  /** The claim `jti` of a JWT that was used. */
+  readonly jti?: string;
+}
+
+export interface PlanConfigurationRequest {
+  /** What is to be there. A section that is absent stays as it is. */
+  readonly configuration?: Partial<Configuration>;
+  /** Whether what the sections do not list is deleted. */
+  readonly prune?: boolean;
+  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards. */
+  readonly resources?: readonly string[];
+}
+
+export interface ApplyConfigurationRequest {
+  /** As in PlanConfigurationRequest. */
+  readonly configuration?: Partial<Configuration>;
+  /** As in PlanConfigurationRequest. */
+  readonly prune?: boolean;
+  /** Of the plan. Where the configuration has changed since, nothing is changed: ABORTED. Empty: whatever it is now. */
+  readonly etag?: string;
+}
+
 export interface CreateEnrolmentRequest {
   /** `gateway`, or the name of a service, such as `greeter`. */
   readonly name?: string;
@@ -1115,31 +1258,6 @@ export interface FindRefusalsRequest {
   readonly requestId?: string;
   /** Instead of a request ID: the prefix of an API key, as in `ptk_4fGh81`; empty for none. */
   readonly key?: string;
-}
-
-export interface CreateTrustRequest {
-  /** 1 to 63 lower-case letters, digits or `-`, such as `deploy`. */
-  readonly name?: string;
-  /** The issuer's name, such as `github`. */
-  readonly issuer?: string;
-  /** What the claim `aud` must contain, such as `https://api.example`. Trusts of one namespace alone may name it with the issuer's URL. */
-  readonly audience?: string;
-  /** The claim `sub`, compared with case. A `*` at its end stands for any rest; it may not stand alone. */
-  readonly subject?: string;
-  /** The account that the JWTs stand for, such as `deployer`. */
-  readonly account?: string;
-  /** Whether a JWT itself counts as a token at gateways. */
-  readonly bearer?: boolean;
-}
-
-export interface DeleteTrustRequest {
-  /** The trust, such as `deploy`. */
-  readonly name?: string;
-}
-
-export interface RevokeTrustTokenRequest {
-  /** The claim `jti` of a JWT that was used. */
-  readonly jti?: string;
 }
 
 export interface ListUsageRequest {
@@ -1287,6 +1405,33 @@ export interface Endpoints {
   "auth/Clients/Create": { readonly request: CreateClientRequest; readonly response: CreateClientResponse };
   /** Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one. */
   "auth/Clients/Delete": { readonly request: DeleteClientRequest; readonly response: DeleteClientResponse };
+  /** Lists the issuers of the namespace by name. */
+  "auth/Issuers/List": { readonly request: Empty; readonly response: ListIssuersResponse };
+  /** Creates an issuer. Nothing is accepted from it before a trust names it. */
+  "auth/Issuers/Create": { readonly request: CreateIssuerRequest; readonly response: Issuer };
+  /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
+  "auth/Issuers/Delete": { readonly request: DeleteIssuerRequest; readonly response: DeleteIssuerResponse };
+  /** Lists the trusts of the namespace by name. */
+  "auth/Trusts/List": { readonly request: Empty; readonly response: ListTrustsResponse };
+  /** Creates a trust. */
+  "auth/Trusts/Create": { readonly request: CreateTrustRequest; readonly response: Trust };
+  /** Deletes a trust. When this answers, no gateway accepts a token that came from it. */
+  "auth/Trusts/Delete": { readonly request: DeleteTrustRequest; readonly response: Empty };
+  /**
+   * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
+   * one. They are not accepted again.
+   */
+  "auth/Trusts/RevokeToken": { readonly request: RevokeTrustTokenRequest; readonly response: RevokeTrustTokenResponse };
+  /** Reads the sections that the caller administers, as they are at one moment. */
+  "auth/Configurations/Read": { readonly request: Empty; readonly response: ReadConfigurationResponse };
+  /** Shows what Apply would change, and whose calls would be answered differently. Changes nothing. */
+  "auth/Configurations/Plan": { readonly request: PlanConfigurationRequest; readonly response: PlanConfigurationResponse };
+  /**
+   * Makes all changes in one revision, or none. When this answers, they hold at every gateway. An account that it creates has no
+   * password. An issuer or a trust that it changes is deleted and created again, which ends its tokens. The last account of a
+   * namespace with a password and the scope `admin` stays one.
+   */
+  "auth/Configurations/Apply": { readonly request: ApplyConfigurationRequest; readonly response: ApplyConfigurationResponse };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
   /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */
@@ -1323,17 +1468,6 @@ export interface Endpoints {
    * calls may have it. A caller that is no administrator finds those of its own account and keys.
    */
   "auth/Refusals/Find": { readonly request: FindRefusalsRequest; readonly response: FindRefusalsResponse };
-  /** Lists the trusts of the namespace by name. */
-  "auth/Trusts/List": { readonly request: Empty; readonly response: ListTrustsResponse };
-  /** Creates a trust. */
-  "auth/Trusts/Create": { readonly request: CreateTrustRequest; readonly response: Trust };
-  /** Deletes a trust. When this answers, no gateway accepts a token that came from it. */
-  "auth/Trusts/Delete": { readonly request: DeleteTrustRequest; readonly response: Empty };
-  /**
-   * Revokes the JWTs with a `jti` that were used, and the tokens that they were exchanged for. When this answers, no gateway accepts
-   * one. They are not accepted again.
-   */
-  "auth/Trusts/RevokeToken": { readonly request: RevokeTrustTokenRequest; readonly response: RevokeTrustTokenResponse };
   /**
    * Returns the calls by period, endpoint, account and API key. Calls of the last seconds may be missing. A caller that is no
    * administrator must name its own account, and gets the calls of that account and its keys.

@@ -12,6 +12,7 @@ import {
   invalidArgument,
   notFound,
   permissionDenied,
+  type StatusError,
 } from "../../../src/errors.js";
 import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -77,14 +78,11 @@ async function create(
   context: Context,
 ): Promise<Account> {
   const caller = accountOf(context);
-  if (!ACCOUNT_NAME.test(name)) {
-    throw invalidArgument("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
-  }
+  checkAccountName(name);
   if (!withoutPassword) checkPassword("password", password);
   else if (password !== "") throw invalidArgument("password: must be empty for an account without a password");
-  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
-  checkMayGive(caller, scopes);
-  const checked = [...new Set(scopes)];
+  const checked = checkedScopes(scopes);
+  checkMayGive(caller, checked);
   const hash = withoutPassword ? undefined : await passwords.hash(password);
   await changes.make(authorOf(context), ({ namespaces }) => {
     const present = namespaces.get(caller.namespace)?.accounts;
@@ -103,8 +101,7 @@ async function create(
 async function setScopes(changes: Changes, request: SetScopesRequest, context: Context): Promise<Account> {
   const { name, scopes, expected } = request;
   const caller = accountOf(context);
-  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
-  const checked = [...new Set(scopes)];
+  const checked = checkedScopes(scopes);
   let account: Account | undefined;
   await changes.make(authorOf(context), (state) => {
     const found = find(state, caller.namespace, name);
@@ -204,13 +201,32 @@ function find(state: State, namespace: string, name: string): AccountState {
  */
 function keepAnAdmin(state: State, namespace: string, name: string): void {
   if (!state.account(namespace, name)?.scopes.includes(ADMIN_SCOPE)) return;
-  const isOtherAdmin = (account: AccountState): boolean =>
-    account.name !== name &&
-    account.scopes.includes(ADMIN_SCOPE) &&
-    account.password !== undefined &&
-    !account.disabled;
-  if (state.accounts(namespace).some(isOtherAdmin)) return;
-  throw failedPrecondition(
+  if (state.accounts(namespace).some((account) => account.name !== name && logsInAsAdmin(account))) return;
+  throw lastAdmin(name);
+}
+
+/** Whether an account has the scope `admin` and can log in. */
+export function logsInAsAdmin({ scopes, password, disabled }: AccountState): boolean {
+  return scopes.includes(ADMIN_SCOPE) && password !== undefined && !disabled;
+}
+
+export function lastAdmin(name: string): StatusError {
+  return failedPrecondition(
     `${name} is the last account with the scope ${ADMIN_SCOPE} that can log in; give another one the scope and a password first`,
   );
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT */
+export function checkAccountName(name: string): void {
+  if (ACCOUNT_NAME.test(name)) return;
+  throw invalidArgument("name: must be 1 to 128 letters, digits or . _ @ + -, and start with a letter or digit");
+}
+
+/**
+ * The scopes, each once.
+ * @throws {StatusError} INVALID_ARGUMENT
+ */
+export function checkedScopes(scopes: readonly string[]): string[] {
+  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
+  return [...new Set(scopes)];
 }

@@ -51,7 +51,7 @@ export function limits({ changes, uses }: Options): ServicePart {
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace));
       return { limits: await Promise.all(items.map((limit) => listed(uses, namespace, limit))), nextPageToken };
     },
-    create: ({ limit }, context) => create(changes, checked(limit), context),
+    create: ({ limit }, context) => create(changes, checkedLimit(limit), context),
     set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
       const value = { namespace: accountOf(context).namespace, id };
@@ -87,7 +87,7 @@ async function set(changes: Changes, { limit: asked, expected }: SetLimitRequest
   await changes.sync();
   // A request that names no limit says so, whatever else is wrong with it.
   if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
-  const limit = checked(asked);
+  const limit = checkedLimit(asked);
   await changes.make(authorOf(context), (state) => {
     const replaced = presentOf(state, namespace, limit.id);
     if (expected !== undefined && !isSame(expected, replaced)) {
@@ -109,13 +109,14 @@ function presentOf(state: State, namespace: string, id: string): Limit {
   return present.limit;
 }
 
-function checked(limit: Limit | undefined): Limit {
-  if (limit === undefined) throw invalidArgument("limit: is missing");
+/** @param field the name of the limit's field in the request */
+export function checkedLimit(limit: Limit | undefined, field = "limit"): Limit {
+  if (limit === undefined) throw invalidArgument(`${field}: is missing`);
   try {
     return checkLimit(limit);
   } catch (error) {
     // The messages of `checkLimit` begin with the name of a field of the limit.
-    throw invalidArgument((error as Error).message.replace(/^(\w+) /, "limit.$1: "), error);
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
   }
 }
 

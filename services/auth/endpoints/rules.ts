@@ -59,7 +59,7 @@ export function rules({ changes, maxRules, uses }: Options): ServicePart {
       const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace), ALL_AT_ONCE);
       return { rules: items, nextPageToken };
     },
-    create: (request, context) => create({ changes, maxRules }, checked(request.rule), context),
+    create: (request, context) => create({ changes, maxRules }, checkedRule(request.rule), context),
     set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
       const { namespace } = accountOf(context);
@@ -82,7 +82,7 @@ async function create({ changes, maxRules }: Omit<Options, "uses">, rule: Rule, 
     if (present.size >= maxRules) {
       throw failedPrecondition(`the namespace has ${maxRules} rules, the most it may; delete one`);
     }
-    return [creationOf({ namespace: caller.namespace, rule, replaced: undefined })];
+    return ruleSet({ namespace: caller.namespace, rule });
   });
   return rule;
 }
@@ -92,24 +92,24 @@ async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, 
   await changes.sync();
   // A request that names no rule says so, whatever else is wrong with it.
   if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
-  const rule = checked(asked);
+  const rule = checkedRule(asked);
   // It may take access away, so it is made as a deletion is.
   await changes.make(authorOf(context), (state) => {
     const replaced = presentOf(state, namespace, rule.id);
     if (expected !== undefined && !isSame(expected, replaced)) {
       throw aborted(`the rule ${rule.id} was changed meanwhile; list it and try again`);
     }
-    if (isSame(rule, replaced)) return [];
-    return [
-      { $case: "ruleDeleted", value: { namespace, id: rule.id, replaced: true } },
-      creationOf({ namespace, rule, replaced }),
-    ];
+    return isSame(rule, replaced) ? [] : ruleSet({ namespace, rule, replaced });
   });
   return rule;
 }
 
-function creationOf(value: RuleCreated): LogEvent {
-  return value.rule?.disabled ? { $case: "disabledRuleCreated", value } : { $case: "ruleCreated", value };
+/** The events that create a rule, or replace one. */
+export function ruleSet({ namespace, rule, replaced }: { namespace: string; rule: Rule; replaced?: Rule }): LogEvent[] {
+  const value: RuleCreated = { namespace, rule, replaced };
+  const created: LogEvent = rule.disabled ? { $case: "disabledRuleCreated", value } : { $case: "ruleCreated", value };
+  if (replaced === undefined) return [created];
+  return [{ $case: "ruleDeleted", value: { namespace, id: rule.id, replaced: true } }, created];
 }
 
 function isSame(one: Rule, other: Rule): boolean {
@@ -241,18 +241,17 @@ async function preview(
 ): Promise<PreviewResponse> {
   const { namespace } = accountOf(context);
   if (change === undefined) throw invalidArgument("change: is missing: create, set or delete");
-  if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
-  for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
+  checkResources(resources);
   await changes.sync();
   const present = rulesOf(changes.state, namespace);
   if (change.$case === "create" && present.has(change.value.id)) throw taken(change.value.id);
   const id = change.$case === "delete" ? change.value : change.value.id;
   const removed = change.$case === "create" ? undefined : presentOf(changes.state, namespace, id);
-  const added = change.$case === "delete" ? undefined : checked(change.value, change.$case);
+  const added = change.$case === "delete" ? undefined : checkedRule(change.value, change.$case);
   const effects = await previewOf({
     rules: [...present.values()],
-    removed,
-    added,
+    removed: removed === undefined ? [] : [removed],
+    added: added === undefined ? [] : [added],
     resources,
     accounts: changes.state.accounts(namespace).filter(({ disabled }) => !disabled),
     signal: context.signal,
@@ -285,8 +284,19 @@ function comparePositions([priorityA, idA = ""]: readonly string[], [priorityB, 
   return Number(priorityB) - Number(priorityA) || (idA < idB ? -1 : idA > idB ? 1 : 0);
 }
 
+/** The order in which rules are looked at, and listed. */
+export function compareRules(a: Rule, b: Rule): number {
+  return comparePositions(positionOf(a), positionOf(b));
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT naming the resource */
+export function checkResources(resources: readonly string[]): void {
+  if (resources.length > MAX_RESOURCES) throw invalidArgument(`resources: must be at most ${MAX_RESOURCES}`);
+  for (const [index, resource] of resources.entries()) checkLiteral(`resources[${index}]`, resource);
+}
+
 /** @param field the name of the rule's field in the request */
-function checked(rule: Rule | undefined, field = "rule"): Rule {
+export function checkedRule(rule: Rule | undefined, field = "rule"): Rule {
   if (rule === undefined) throw invalidArgument(`${field}: is missing`);
   try {
     return checkRule(rule);

@@ -10,7 +10,7 @@ import { callbackPathOf, checkedSignIn } from "../people/settings.js";
 import { issuerUrlProblem } from "./issuer-fetch.js";
 
 /** Maximum number of issuers of a namespace. */
-const MAX_ISSUERS = 100;
+export const MAX_ISSUERS = 100;
 const MAX_SECRET = 1_000;
 
 /** The gRPC service portico.auth.v1.Issuers. */
@@ -43,9 +43,7 @@ async function create(
   context: Context,
 ): Promise<Issuer> {
   const { namespace } = accountOf(context);
-  checkName("name", name);
-  const problem = issuerUrlProblem(url);
-  if (problem !== undefined) throw invalidArgument(`url: ${problem}`);
+  checkIssuer({ name, url });
   if (signIn === undefined && clientSecret !== "") throw invalidArgument("client_secret: needs sign_in.client_id");
   if (clientSecret.length > MAX_SECRET)
     throw invalidArgument(`client_secret: must be at most ${MAX_SECRET} characters`);
@@ -61,6 +59,13 @@ async function create(
     return [{ $case: "issuerCreated", value: { issuer } }];
   });
   return shown(changes.state.trusts.issuer(namespace, name) ?? issuer);
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT */
+export function checkIssuer({ name, url }: Pick<Issuer, "name" | "url">): void {
+  checkName("name", name);
+  const problem = issuerUrlProblem(url);
+  if (problem !== undefined) throw invalidArgument(`url: ${problem}`);
 }
 
 /** Without the secret. */

@@ -51,12 +51,7 @@ export function trusts({ changes }: { changes: Changes }): ServicePart {
 async function create(changes: Changes, request: CreateTrustRequest, context: Context): Promise<Trust> {
   const { namespace } = accountOf(context);
   const { name, issuer, audience, subject, account, bearer } = request;
-  checkName("name", name);
-  if (audience.length < 1 || audience.length > MAX_AUDIENCE) {
-    throw invalidArgument(`audience: must have 1 to ${MAX_AUDIENCE} characters`);
-  }
-  const problem = subjectProblem(subject);
-  if (problem !== undefined) throw invalidArgument(`subject: ${problem}`);
+  checkTrust(request);
   const trust: AccountTrust = { namespace, name, issuer, audience, subject, account, bearer, created: undefined };
   await changes.issue(authorOf(context), (state) => {
     checkFits(state, trust);
@@ -65,8 +60,18 @@ async function create(changes: Changes, request: CreateTrustRequest, context: Co
   return shown(changes.state.trusts.trust(namespace, name) ?? trust);
 }
 
+/** @throws {StatusError} INVALID_ARGUMENT */
+export function checkTrust({ name, audience, subject }: Pick<Trust, "name" | "audience" | "subject">): void {
+  checkName("name", name);
+  if (audience.length < 1 || audience.length > MAX_AUDIENCE) {
+    throw invalidArgument(`audience: must have 1 to ${MAX_AUDIENCE} characters`);
+  }
+  const problem = subjectProblem(subject);
+  if (problem !== undefined) throw invalidArgument(`subject: ${problem}`);
+}
+
 /** @throws {StatusError} if the trust has no issuer or account, or another one is in its way */
-function checkFits(state: State, { namespace, name, issuer, audience, subject, account }: AccountTrust): void {
+export function checkFits(state: State, { namespace, name, issuer, audience, subject, account }: AccountTrust): void {
   const { trusts } = state;
   const vouching = trusts.issuer(namespace, issuer);
   if (vouching === undefined) throw notFound(`no issuer with the name ${issuer}`);

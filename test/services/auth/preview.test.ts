@@ -199,7 +199,10 @@ const FOREVER = new AbortController().signal;
 t.test("of many accounts, the first 100 are listed and the others are counted", async (t) => {
   const accounts = Array.from({ length: 250 }, (_, index) => ({ name: `a${1000 + index}`, scopes: ["billing"] }));
   const removed = rule("billing", { scope: "billing" });
-  const [effect] = await previewOf({ rules: [removed], removed, resources: [CALL], accounts, signal: FOREVER });
+  const [effect] = await previewOf({
+    ...{ rules: [removed], removed: [removed], added: [] },
+    ...{ resources: [CALL], accounts, signal: FOREVER },
+  });
   t.match(effect, { before: 200, after: 401, moreAccounts: 150, everyAccount: false });
   t.same(
     effect?.accounts,
@@ -214,7 +217,7 @@ t.test("a large preview yields to the event loop, and ends when its client is go
   const resources = Array.from({ length: 1_000 }, (_, index) => `service:big:Big.E${index}`);
   const added = rule("closed", { access: Access.DENIED });
   const gone = new AbortController();
-  const response = previewOf({ rules, added, resources, accounts, signal: gone.signal });
+  const response = previewOf({ rules, removed: [], added: [added], resources, accounts, signal: gone.signal });
   setImmediate(() => gone.abort(new Error("gone")));
   await t.rejects(response, new Error("gone"));
 });

@@ -1,0 +1,198 @@
+/**
+ * The events that give a namespace a configuration, in one entry. Each is decided on a draft that
+ * has those before it. Nothing that another item needs is deleted before that item has changed.
+ */
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { failedPrecondition } from "../../../src/errors.js";
+import type { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
+import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
+import type { Issuer } from "../../../src/gen/portico/auth/v1/issuers.js";
+import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
+import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
+import { toTimestamp } from "../../../src/time.js";
+import { checkAccountName, checkedScopes, lastAdmin, logsInAsAdmin, MAX_ACCOUNTS } from "../endpoints/accounts.js";
+import { checkMayChange, checkMayGive } from "../endpoints/administration.js";
+import { checkedLimit, MAX_LIMITS } from "../endpoints/limits.js";
+import { checkedRule, ruleSet } from "../endpoints/rules.js";
+import { checkIssuer, MAX_ISSUERS } from "../jwt/issuers.js";
+import { checkFits, checkTrust } from "../jwt/trusts.js";
+import type { State } from "../log/state/state.js";
+import { checkSize } from "../stored-services.js";
+import { type Differences, Draft, differencesIn, inItem } from "./draft.js";
+import { ACCOUNTS, configuredAccount, ISSUERS, LIMITS, RULES, SERVICES, TRUSTS } from "./sections.js";
+
+export interface PlanOptions {
+  readonly caller: KnownCaller;
+  /** Whether what the sections do not list is deleted. */
+  readonly prune: boolean;
+  /** Maximum number of rules of a namespace. */
+  readonly maxRules: number;
+  /** Throws a StatusError for a service that cannot be followed. */
+  readonly checkService: (service: ConfiguredService) => void;
+  /** In milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * @returns a draft with the events, and the state after them
+ * @throws {StatusError} if the configuration cannot be; its message begins with the place of an item
+ */
+export function planOf(state: State, configuration: Configuration, options: PlanOptions): Draft {
+  const draft = new Draft(state, { namespace: options.caller.namespace, time: toTimestamp(options.now) });
+  const { accounts, issuers, trusts } = configuration;
+  planRules(draft, configuration, options);
+  planLimits(draft, configuration, options);
+  planServices(draft, configuration, options);
+  const ofIssuers = issuers && differencesIn(ISSUERS, issuers.issuers, draft, checkedIssuer);
+  const ofAccounts = accounts && differencesIn(ACCOUNTS, accounts.accounts, draft, checkedAccount);
+  if (ofIssuers !== undefined) putIssuers(draft, ofIssuers);
+  if (ofAccounts !== undefined) putAccounts(draft, ofAccounts, options);
+  if (trusts !== undefined) planTrusts(draft, trusts.trusts, options);
+  if (ofIssuers !== undefined && options.prune) deleteIssuers(draft, ofIssuers);
+  if (ofAccounts !== undefined && options.prune) deleteAccounts(draft, ofAccounts, options);
+  if (trusts !== undefined) checkKept(draft, trusts.trusts);
+  checkCounts(state, draft, options);
+  checkAdmin(state, draft);
+  return draft;
+}
+
+function planRules(draft: Draft, { rules }: Configuration, { prune }: PlanOptions): void {
+  if (rules === undefined) return;
+  const { namespace } = draft;
+  const { wanted, unlisted } = differencesIn(RULES, rules.rules, draft, checkedRule);
+  for (const { id } of prune ? unlisted : [])
+    draft.add({ $case: "ruleDeleted", value: { namespace, id, replaced: false } });
+  for (const { item: rule, present } of wanted) {
+    draft.add(...ruleSet({ namespace, rule, ...(present && { replaced: present }) }));
+  }
+}
+
+function planLimits(draft: Draft, { limits }: Configuration, { prune }: PlanOptions): void {
+  if (limits === undefined) return;
+  const { namespace } = draft;
+  const { wanted, unlisted } = differencesIn(LIMITS, limits.limits, draft, checkedLimit);
+  for (const { id } of prune ? unlisted : []) draft.add({ $case: "limitDeleted", value: { namespace, id } });
+  for (const { item: limit } of wanted) draft.add({ $case: "limitSet", value: { namespace, limit } });
+}
+
+function planServices(draft: Draft, { services }: Configuration, { prune, checkService }: PlanOptions): void {
+  if (services === undefined) return;
+  const checked = (service: ConfiguredService, place: string): ConfiguredService => {
+    inItem(place, () => checkService(service));
+    return service;
+  };
+  const { wanted, unlisted } = differencesIn(SERVICES, services.services, draft, checked);
+  for (const { name } of prune ? unlisted : []) draft.add({ $case: "serviceDeleted", value: { name } });
+  for (const { item: service } of wanted) draft.add({ $case: "servicePut", value: { service } });
+  const last = wanted.at(-1);
+  if (last !== undefined) inItem("services", () => checkSize(draft.state, last.item));
+}
+
+function checkedAccount(account: Account, place: string): Account {
+  return inItem(place, () => {
+    checkAccountName(account.name);
+    return configuredAccount({ ...account, scopes: checkedScopes(account.scopes) });
+  });
+}
+
+function putAccounts(draft: Draft, { wanted }: Differences<Account>, { caller }: PlanOptions): void {
+  const { namespace } = draft;
+  for (const { item, place, present } of wanted) {
+    const { name, scopes, disabled } = item;
+    inItem(place, () => {
+      if (present !== undefined) checkMayChange(caller, present);
+      checkMayGive(caller, scopes, present?.scopes);
+    });
+    if (present === undefined) {
+      draft.add({ $case: "accountCreated", value: { namespace, name, scopes, password: undefined } });
+    } else if (present.scopes.join() !== scopes.join()) {
+      draft.add({ $case: "scopesSet", value: { namespace, name, scopes } });
+    }
+    if (disabled === (present?.disabled ?? false)) continue;
+    if (disabled) draft.add({ $case: "accountDeleted", value: { namespace, name, disabled } });
+    else draft.add({ $case: "accountEnabled", value: { namespace, name } });
+  }
+}
+
+function deleteAccounts(draft: Draft, { unlisted }: Differences<Account>, { caller }: PlanOptions): void {
+  for (const account of unlisted) {
+    inItem("accounts", () => checkMayChange(caller, account));
+    draft.add({ $case: "accountDeleted", value: { namespace: draft.namespace, name: account.name } });
+  }
+}
+
+function checkedIssuer(issuer: Issuer, place: string): Issuer {
+  inItem(place, () => checkIssuer(issuer));
+  return issuer;
+}
+
+/** An issuer that changes is deleted and created again, and so are its trusts. */
+function putIssuers(draft: Draft, { wanted }: Differences<Issuer>): void {
+  const { namespace, state } = draft;
+  for (const { item, place, present } of wanted) {
+    const { name, url } = item;
+    const trusts = state.trusts.trustsOf(namespace).filter(({ issuer }) => issuer === name);
+    if (present !== undefined) draft.add({ $case: "issuerDeleted", value: { namespace, name } });
+    draft.add({ $case: "issuerCreated", value: { issuer: { namespace, name, url, created: undefined } } });
+    for (const trust of trusts) {
+      inItem(place, () => checkFits(state, trust));
+      draft.add({ $case: "trustCreated", value: { trust: { ...trust, created: undefined } } });
+    }
+  }
+}
+
+function deleteIssuers(draft: Draft, { unlisted }: Differences<Issuer>): void {
+  for (const { name } of unlisted) draft.add({ $case: "issuerDeleted", value: { namespace: draft.namespace, name } });
+}
+
+/** Deletes first what changes, so that a trust can take the subject that another had. */
+function planTrusts(draft: Draft, listed: readonly Trust[], { prune }: PlanOptions): void {
+  const { namespace } = draft;
+  const checked = (trust: Trust, place: string): Trust => {
+    inItem(place, () => checkTrust(trust));
+    return trust;
+  };
+  const { wanted, unlisted } = differencesIn(TRUSTS, listed, draft, checked);
+  const changed = wanted.filter(({ present }) => present !== undefined).map(({ item }) => item);
+  for (const { name } of [...changed, ...(prune ? unlisted : [])])
+    draft.add({ $case: "trustDeleted", value: { namespace, name } });
+  for (const { item, place } of wanted) {
+    const { name, issuer, audience, subject, account, bearer } = item;
+    const trust = { namespace, name, issuer, audience, subject, account, bearer, created: undefined };
+    inItem(place, () => checkFits(draft.state, trust));
+    draft.add({ $case: "trustCreated", value: { trust } });
+  }
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION if a listed trust would end with what is deleted */
+function checkKept({ state, namespace }: Draft, listed: readonly Trust[]): void {
+  for (const [index, { name, issuer, account }] of listed.entries()) {
+    if (state.trusts.trust(namespace, name) !== undefined) continue;
+    const lost = state.trusts.issuer(namespace, issuer) === undefined ? `issuer ${issuer}` : `account ${account}`;
+    throw failedPrecondition(`trusts[${index}]: its ${lost} is not listed, and would be deleted`);
+  }
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION if there would be more of something than may be */
+function checkCounts(before: State, { state, namespace }: Draft, { maxRules }: PlanOptions): void {
+  const counts = (of: State): [name: string, count: number, max: number][] => [
+    ["rules", of.namespaces.get(namespace)?.rules.size ?? 0, maxRules],
+    ["accounts", of.namespaces.get(namespace)?.accounts.size ?? 0, MAX_ACCOUNTS],
+    ["issuers", of.trusts.issuersOf(namespace).length, MAX_ISSUERS],
+    ["limits", of.limits.size, MAX_LIMITS],
+  ];
+  const old = counts(before);
+  for (const [index, [name, count, max]] of counts(state).entries()) {
+    if (count <= max || count <= old[index]![1]) continue;
+    throw failedPrecondition(`${name}: there would be ${count}, and may be ${max}`);
+  }
+}
+
+/** @throws {StatusError} FAILED_PRECONDITION if nobody could log in as an administrator any more */
+function checkAdmin(before: State, { state, namespace }: Draft): void {
+  const admin = before.accounts(namespace).find(logsInAsAdmin);
+  if (admin === undefined || state.accounts(namespace).some(logsInAsAdmin)) return;
+  inItem("accounts", () => {
+    throw lastAdmin(admin.name);
+  });
+}
