@@ -12,7 +12,6 @@ import { type Address, formatAddress, type GrpcTarget } from "../../src/address/
 import { isOwnAddress } from "../../src/address/own-address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
-import type { ConfiguredService } from "../../src/gen/portico/registry/v1/services.js";
 import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
@@ -105,7 +104,7 @@ export async function openOwnAuthority(
   const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
   const given = {
     ...options,
-    checkService: (service: ConfiguredService) => void externalServiceOf(service),
+    checkService: externalServiceOf,
     store,
     dataFolder,
     services,

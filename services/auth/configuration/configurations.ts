@@ -1,4 +1,7 @@
-/** The gRPC service portico.auth.v1.Configurations: reads, plans and applies the configuration of a namespace. */
+/**
+ * The gRPC service portico.auth.v1.Configurations: reads, plans and applies the configuration of a
+ * namespace.
+ */
 
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { LIMITS as LIMITS_RESTRICTION } from "../../../src/access/decide/restrictions.js";

@@ -1,10 +1,13 @@
-/** Collects the events of a plan, and applies each to a draft of the state, so that the next is decided on it. */
+/**
+ * Collects the events of a plan. Each is applied to a draft of the state, on which the next one is
+ * decided.
+ */
 import { invalidArgument, StatusError } from "../../../src/errors.js";
 import type { Timestamp } from "../../../src/gen/google/protobuf/timestamp.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import { fold } from "../log/state/fold.js";
 import type { State } from "../log/state/state.js";
-import { type Item, keyOf, type Section } from "./sections.js";
+import { type ConfiguredItem, keyOf, type Section } from "./sections.js";
 
 export class Draft {
   readonly events: LogEvent[] = [];
@@ -49,7 +52,7 @@ export interface Differences<T> {
  * @param checked checks and completes an item; its error names the place
  * @throws {StatusError} INVALID_ARGUMENT for an item that is listed twice
  */
-export function differencesIn<T extends Item>(
+export function differencesIn<T extends ConfiguredItem>(
   section: Section<T>,
   listed: readonly T[],
   { state, namespace }: Draft,

@@ -35,7 +35,7 @@ export interface PlanOptions {
 
 /**
  * @returns a draft with the events, and the state after them
- * @throws {StatusError} if the configuration cannot be; its message begins with the place of an item
+ * @throws {StatusError} if the configuration cannot be; its message begins with a place
  */
 export function planOf(state: State, configuration: Configuration, options: PlanOptions): Draft {
   const draft = new Draft(state, { namespace: options.caller.namespace, time: toTimestamp(options.now) });

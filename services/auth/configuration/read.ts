@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
 import type { State } from "../log/state/state.js";
-import { type Item, keyOf, SECTIONS, type Section } from "./sections.js";
+import { type ConfiguredItem, keyOf, SECTIONS, type Section } from "./sections.js";
 
 const NO_SECTIONS: Configuration = {
   rules: undefined,
@@ -13,8 +13,8 @@ const NO_SECTIONS: Configuration = {
   trusts: undefined,
 };
 
-/** The sections of a configuration that a function returns; those for which it returns none are absent. */
-export function configurationOf(itemsOf: (section: Section) => Item[] | undefined): Configuration {
+/** A configuration of the sections for which a function returns items. */
+export function configurationOf(itemsOf: (section: Section) => ConfiguredItem[] | undefined): Configuration {
   const parts = SECTIONS.map((section) => {
     const items = itemsOf(section);
     return items === undefined ? {} : section.with(items);

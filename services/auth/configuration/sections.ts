@@ -17,10 +17,10 @@ import type { State } from "../log/state/state.js";
 
 export type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
 /** An item of any section. */
-export type Item = Rule | Limit | Account | ConfiguredService | Issuer | Trust;
+export type ConfiguredItem = Rule | Limit | Account | ConfiguredService | Issuer | Trust;
 
 /** Methods, so that a section of one type is also a section of any item. */
-export interface Section<T extends Item = Item> {
+export interface Section<T extends ConfiguredItem = ConfiguredItem> {
   readonly name: SectionName;
   readonly part: AdminPart;
   /** The items of a configuration; undefined if it does not have the section. */
@@ -96,11 +96,11 @@ export const TRUSTS: Section<Trust> = {
 export const SECTIONS: readonly Section[] = [RULES, LIMITS, ACCOUNTS, SERVICES, ISSUERS, TRUSTS];
 
 /** What names an item in its section. */
-export function keyOf(item: Item): string {
+export function keyOf(item: ConfiguredItem): string {
   return "id" in item ? item.id : item.name;
 }
 
-function byKey(a: Item, b: Item): number {
+function byKey(a: ConfiguredItem, b: ConfiguredItem): number {
   return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
