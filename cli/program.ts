@@ -9,6 +9,7 @@ import { CompletedArgument, serviceNames } from "./command/candidates.js";
 import { connectionOptions } from "./command/connection.js";
 import { complete } from "./completion/complete.js";
 import { completion } from "./completion/scripts.js";
+import { applyConfiguration, diffConfiguration, exportConfiguration } from "./configuration/commands.js";
 import { add, build, dev } from "./dev/commands.js";
 import { mcp } from "./mcp/mcp.js";
 import { newService } from "./new/new-service.js";
@@ -98,7 +99,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   };
   group("Run Portico:", roles(io, onExit));
   group("Log in:", [login(io), logout(io), user(io)]);
-  group("Manage:", [auth(io), usage(io)]);
+  group("Manage:", [auth(io), usage(io), exportConfiguration(io), diffConfiguration(io), applyConfiguration(io)]);
   group("Call services:", [
     services(io)
       .addCommand(addService(io))

@@ -55,9 +55,9 @@ export class CallFailure extends CommandError {
     this.#hint = hint;
   }
 
-  /** The same failure with a text added to its detail. */
-  with(more: string): CallFailure {
-    const body = JSON.stringify({ ...this.#object, Detail: this.#object.Detail + more });
+  /** The same failure with a text added to its detail, and one before it. */
+  with(more: string, before = ""): CallFailure {
+    const body = JSON.stringify({ ...this.#object, Detail: before + this.#object.Detail + more });
     return new CallFailure({ status: this.status, body, requestId: this.#requestId }, this.#hint);
   }
 

@@ -8,21 +8,15 @@ import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import { previewAll } from "../../src/api/preview.js";
-import type { Access, Effect, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
-import {
-  CompletedOption,
-  type NamedItems,
-  namesOf,
-  resources,
-  services,
-  withSuggestion,
-} from "../command/candidates.js";
+import type { Access, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
+import { CompletedOption, type NamedItems, namesOf, resources, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
+import { everyResource, NO_EFFECT, printEffects } from "./effects.js";
 import { grants } from "./grant.js";
 import { namesAndPrefixes } from "./key.js";
 import { USE_COLUMNS } from "./limit.js";
@@ -49,16 +43,6 @@ const rules: NamedItems<Rule> = {
   nameOf: ({ id }) => id,
   about: ({ access, scope, resource }) => `${access} ${scope} ${resource}`,
 };
-
-/** A row of the table: the effect of a change on one resource. */
-type Row = Omit<Effect, "resources"> & { readonly resource: string };
-
-const EFFECT_COLUMNS: readonly Column<Row>[] = [
-  ["Resource", ({ resource }) => resource],
-  ["Now", ({ before }) => `${before}`],
-  ["Then", ({ after }) => `${after}`, (code) => (code === "200" ? "green" : "red")],
-  ["For", callers],
-];
 
 const dryRun = new Option("--dry-run", "change nothing; show who would be answered otherwise");
 
@@ -270,22 +254,8 @@ function decision({ code, decidedBy, key, limited, chain }: ExplainResponse): st
  * registry lists.
  */
 async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
-  const listed = await services.list(client);
-  const resources = listed.flatMap(({ endpoints }) => endpoints.map(({ resource }) => resource));
   const ask = async (resources: string[]) => (await client.ask("auth/Rules/Preview", { ...change, resources })).effects;
-  const effects = await previewAll(ask, resources);
-  const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
-  if (rows.length > 0 || output !== undefined) await printList(io, output, rows, EFFECT_COLUMNS);
-  io.stderr.write(rows.length > 0 ? "Nothing was changed yet\n" : "No call would be answered otherwise\n");
-}
-
-function callers({ agent, ...row }: Row): string {
-  return agent === undefined ? accountsOf(row) : visible(`${agent} for ${accountsOf(row)}`);
-}
-
-function accountsOf({ nobody, everyAccount, accounts, moreAccounts }: Omit<Row, "agent">): string {
-  if (nobody && everyAccount) return "everyone";
-  const known = everyAccount ? ["every account"] : accounts;
-  const more = moreAccounts > 0 ? [`${moreAccounts} more`] : [];
-  return [...(nobody ? ["calls without a token"] : []), ...known, ...more].join(", ");
+  const effects = await previewAll(ask, await everyResource(client));
+  if (effects.length > 0 || output !== undefined) await printEffects(io, output, effects);
+  io.stderr.write(effects.length > 0 ? "Nothing was changed yet\n" : `${NO_EFFECT}\n`);
 }

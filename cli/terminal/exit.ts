@@ -1,7 +1,9 @@
 /** How a command ends: its exit code, and the error that it prints. */
 
-/** Exit codes. `login`: not logged in, or the login has ended. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, login: 4, interrupted: 130 } as const;
+/**
+ * Exit codes. `differs`: what was compared differs. `login`: not logged in, or the login has ended.
+ */
+export const EXIT = { ok: 0, failed: 1, usage: 2, differs: 3, login: 4, interrupted: 130 } as const;
 export type Exit = (typeof EXIT)[keyof typeof EXIT];
 
 /** Ends a command. The message is printed. It contains the error, its place, and what to do. */

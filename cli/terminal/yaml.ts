@@ -3,7 +3,10 @@ import { Document, parse, visit } from "yaml";
 import { visibleLines } from "./text.js";
 
 export function toYaml(value: unknown): string {
-  const document = new Document(value);
+  return printDocument(new Document(value));
+}
+
+export function printDocument(document: Document): string {
   visit(document, {
     Scalar(_, node) {
       // Only double-quoted scalars have escapes.

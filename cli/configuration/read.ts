@@ -1,0 +1,183 @@
+/**
+ * Reads a configuration file. Each problem is reported with its line and column: what the file says
+ * wrongly, and what the authority refuses.
+ */
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { didYouMean } from "../../src/contract/nearest.js";
+import { CommandError, EXIT } from "../terminal/exit.js";
+import { type ApiItem, type Field, type FieldValue, type InField, SECTIONS, type Section } from "./sections.js";
+
+/** Most problems that are reported at once. */
+const MAX_PROBLEMS = 20;
+
+/** A configuration file that was read. */
+export interface ConfigurationFile {
+  /** As the API takes it. */
+  readonly configuration: Readonly<Record<string, unknown>>;
+  /** The place of a path such as `rules[3].scope`, as `file:line:column`; its nearest part that is there. */
+  readonly placeOf: (path: string) => string;
+}
+
+/**
+ * @param file its name, for messages
+ * @throws {CommandError} with the place of each problem
+ */
+export function readConfiguration(text: string, file: string): ConfigurationFile {
+  const reader = new Reader(text, file);
+  const configuration = reader.read();
+  if (reader.problems.length > 0) throw new CommandError(shown(reader.problems), EXIT.usage);
+  return { configuration, placeOf: (path) => reader.placeOf(path) };
+}
+
+function shown(problems: readonly string[]): string {
+  const more = problems.length - MAX_PROBLEMS;
+  return [...problems.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
+const NAMES = SECTIONS.map(({ name }) => name);
+
+class Reader {
+  readonly problems: string[] = [];
+  readonly #file: string;
+  readonly #lines = new LineCounter();
+  readonly #document: Document.Parsed;
+
+  constructor(text: string, file: string) {
+    this.#file = file;
+    this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
+    for (const { pos, message } of this.#document.errors) this.#report(pos[0], message);
+  }
+
+  read(): Record<string, unknown> {
+    const { contents } = this.#document;
+    if (this.problems.length > 0) return {};
+    const known = `sections: ${NAMES.join(", ")}`;
+    if (!isMap(contents)) {
+      this.#report(0, `must have ${known}`);
+      return {};
+    }
+    const configuration: Record<string, unknown> = {};
+    for (const { key, value } of contents.items) {
+      const name = isScalar(key) ? String(key.value) : "";
+      const section = SECTIONS.find((one) => one.name === name);
+      const at = startOf(key);
+      if (section === undefined) this.#report(at, `there is no section ${name}${didYouMean(name, NAMES)}`);
+      else configuration[name] = { [name]: this.#itemsOf(section, this.#resolved(value), at) };
+    }
+    return configuration;
+  }
+
+  placeOf(path: string): string {
+    const segments = path.match(/\w+/g) ?? [];
+    let node: unknown = this.#document.contents;
+    let at = startOf(node);
+    for (const segment of segments) {
+      const next = this.#child(node, camelCase(segment));
+      // Options of a service are fields of the service itself.
+      if (next === undefined && segment === "options") continue;
+      if (next === undefined) break;
+      node = next;
+      at = startOf(node);
+    }
+    return this.#place(at);
+  }
+
+  #child(node: unknown, segment: string): unknown {
+    if (isSeq(node)) return this.#resolved(node.items[Number(segment)]);
+    if (!isMap(node)) return undefined;
+    return this.#resolved(node.items.find(({ key }) => isScalar(key) && key.value === segment)?.value);
+  }
+
+  #itemsOf(section: Section, value: unknown, at: number): ApiItem[] {
+    // `rules:` without anything is an empty list.
+    if (value === undefined || (isScalar(value) && value.value === null)) return [];
+    if (isSeq(value)) return value.items.map((item) => this.#itemOf(section, this.#resolved(item)));
+    this.#report(startOf(value) || at, `${section.name} must be a list`);
+    return [];
+  }
+
+  #itemOf(section: Section, node: unknown): ApiItem {
+    if (!isMap(node)) {
+      this.#report(startOf(node), `must be a ${section.noun} with ${section.key}`);
+      return {};
+    }
+    const places = new Map<string, number>();
+    const entry: Record<string, FieldValue> = {};
+    for (const { key, value } of node.items) {
+      const name = isScalar(key) ? String(key.value) : "";
+      const field = section.fields.find((one) => one.name === name);
+      if (field === undefined) {
+        const names = section.fields.map(({ name }) => name);
+        this.#report(startOf(key), `a ${section.noun} has no field ${name}${didYouMean(name, names)}`);
+        continue;
+      }
+      const resolved = this.#resolved(value);
+      places.set(name, startOf(value));
+      const read = this.#valueOf(field, resolved);
+      if (read === undefined) this.#report(startOf(value), `${name} must be ${expectedOf(field)}`);
+      else entry[name] = read;
+    }
+    const missing = section.fields.filter(({ name, required }) => required && !places.has(name));
+    for (const { name } of missing) this.#report(startOf(node), `${name} is missing`);
+    const isWhole = missing.length === 0 && [...places.keys()].every((name) => name in entry);
+    const inField: InField = (name, read) => {
+      try {
+        return read();
+      } catch (error) {
+        this.#report(places.get(name) ?? startOf(node), `${name} ${(error as Error).message}`);
+        return undefined;
+      }
+    };
+    return isWhole ? section.toItem(entry, inField) : {};
+  }
+
+  /** Undefined if it is no value of the field. */
+  #valueOf({ kind, words }: Field, node: unknown): FieldValue | undefined {
+    if (kind === "list") {
+      if (!isSeq(node)) return undefined;
+      const texts = node.items.map((item) => this.#valueOf({ ...TEXT }, this.#resolved(item)));
+      return texts.some((text) => text === undefined) ? undefined : (texts as string[]);
+    }
+    if (!isScalar(node)) return undefined;
+    const { value, source } = node;
+    if (kind === "scalar") return typeof value === "number" ? (source ?? String(value)) : textOf(value);
+    if (kind === "number") return Number.isSafeInteger(value) ? (value as number) : undefined;
+    if (kind === "boolean") return typeof value === "boolean" ? value : undefined;
+    return words !== undefined && !words.includes(String(value)) ? undefined : textOf(value);
+  }
+
+  #resolved(node: unknown): unknown {
+    return isAlias(node) ? node.resolve(this.#document) : node;
+  }
+
+  #report(at: number, problem: string): void {
+    this.problems.push(`${this.#place(at)}: ${problem}`);
+  }
+
+  #place(at: number): string {
+    const { line, col } = this.#lines.linePos(at);
+    return `${this.#file}:${line}:${col}`;
+  }
+}
+
+const TEXT: Field = { name: "", kind: "text", meaning: "" };
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function expectedOf({ kind, words }: Field): string {
+  if (words !== undefined) return words.join(" or ");
+  if (kind === "boolean") return "true or false";
+  if (kind === "number") return "a whole number";
+  if (kind === "list") return "a list of texts";
+  return kind === "scalar" ? "a text or a number" : "a text; put a number in quotes";
+}
+
+function startOf(node: unknown): number {
+  return (node as Node | null | undefined)?.range?.[0] ?? 0;
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
