@@ -37,7 +37,7 @@ function shown(problems: readonly string[]): string {
 const NAMES = SECTIONS.map(({ name }) => name);
 
 class Reader {
-  readonly problems: string[] = [];
+  readonly #problems: { readonly at: number; readonly text: string }[] = [];
   readonly #file: string;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
@@ -46,6 +46,11 @@ class Reader {
     this.#file = file;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
     for (const { pos, message } of this.#document.errors) this.#report(pos[0], message);
+  }
+
+  /** In the order of the file. */
+  get problems(): string[] {
+    return this.#problems.toSorted((a, b) => a.at - b.at).map(({ text }) => text);
   }
 
   read(): Record<string, unknown> {
@@ -89,10 +94,11 @@ class Reader {
   }
 
   #itemsOf(section: Section, value: unknown, at: number): ApiItem[] {
-    // `rules:` without anything is an empty list.
-    if (value === undefined || (isScalar(value) && value.value === null)) return [];
     if (isSeq(value)) return value.items.map((item) => this.#itemOf(section, this.#resolved(item)));
-    this.#report(startOf(value) || at, `${section.name} must be a list`);
+    // Nothing is no empty list: with --prune, a list that is commented out would delete all.
+    const isAbsent = value === null || (isScalar(value) && value.value === null);
+    if (value !== undefined)
+      this.#report(isAbsent ? at : startOf(value), `${section.name} must be a list; [] for none`);
     return [];
   }
 
@@ -147,11 +153,14 @@ class Reader {
   }
 
   #resolved(node: unknown): unknown {
-    return isAlias(node) ? node.resolve(this.#document) : node;
+    if (!isAlias(node)) return node;
+    const resolved = node.resolve(this.#document);
+    if (resolved === undefined) this.#report(startOf(node), `there is no anchor &${node.source} before`);
+    return resolved;
   }
 
   #report(at: number, problem: string): void {
-    this.problems.push(`${this.#place(at)}: ${problem}`);
+    this.#problems.push({ at, text: `${this.#place(at)}: ${problem}` });
   }
 
   #place(at: number): string {

@@ -19,7 +19,7 @@ function schemaOfSection({ about, fields }: Section): object {
     required: fields.filter(({ required }) => required).map(({ name }) => name),
     properties: Object.fromEntries(fields.map((field) => [field.name, schemaOfField(field)])),
   };
-  return { description: about, type: ["array", "null"], items };
+  return { description: about, type: "array", items };
 }
 
 function schemaOfField({ kind, words, meaning: description, usual }: Field): object {
