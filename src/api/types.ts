@@ -328,26 +328,6 @@ export interface DeleteClientResponse {
   readonly grants: number;
 }
 
-export interface ListIssuersResponse {
-  readonly issuers: readonly Issuer[];
-}
-
-export interface Issuer {
-  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
-  readonly name: string;
-  /**
-   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
-   * `/.well-known/openid-configuration`.
-   */
-  readonly url: string;
-  readonly created: Timestamp;
-}
-
-export interface DeleteIssuerResponse {
-  /** How many trusts ended with it. */
-  readonly trusts: number;
-}
-
 export interface ListTrustsResponse {
   readonly trusts: readonly Trust[];
 }
@@ -1142,18 +1122,6 @@ export interface DeleteClientRequest {
   readonly id?: string;
 }
 
-export interface CreateIssuerRequest {
-  /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
-  readonly name?: string;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
-  readonly url?: string;
-}
-
-export interface DeleteIssuerRequest {
-  /** The issuer, such as `github`. */
-  readonly name?: string;
-}
-
 export interface CreateTrustRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `deploy`. */
   readonly name?: string;
@@ -1405,12 +1373,6 @@ export interface Endpoints {
   "auth/Clients/Create": { readonly request: CreateClientRequest; readonly response: CreateClientResponse };
   /** Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one. */
   "auth/Clients/Delete": { readonly request: DeleteClientRequest; readonly response: DeleteClientResponse };
-  /** Lists the issuers of the namespace by name. */
-  "auth/Issuers/List": { readonly request: Empty; readonly response: ListIssuersResponse };
-  /** Creates an issuer. Nothing is accepted from it before a trust names it. */
-  "auth/Issuers/Create": { readonly request: CreateIssuerRequest; readonly response: Issuer };
-  /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
-  "auth/Issuers/Delete": { readonly request: DeleteIssuerRequest; readonly response: DeleteIssuerResponse };
   /** Lists the trusts of the namespace by name. */
   "auth/Trusts/List": { readonly request: Empty; readonly response: ListTrustsResponse };
   /** Creates a trust. */
@@ -1425,13 +1387,19 @@ export interface Endpoints {
   /** Reads the sections that the caller administers, as they are at one moment. */
   "auth/Configurations/Read": { readonly request: Empty; readonly response: ReadConfigurationResponse };
   /** Shows what Apply would change, and whose calls would be answered differently. Changes nothing. */
-  "auth/Configurations/Plan": { readonly request: PlanConfigurationRequest; readonly response: PlanConfigurationResponse };
+  "auth/Configurations/Plan": {
+    readonly request: PlanConfigurationRequest;
+    readonly response: PlanConfigurationResponse;
+  };
   /**
    * Makes all changes in one revision, or none. When this answers, they hold at every gateway. An account that it creates has no
    * password. An issuer or a trust that it changes is deleted and created again, which ends its tokens. The last account of a
    * namespace with a password and the scope `admin` stays one.
    */
-  "auth/Configurations/Apply": { readonly request: ApplyConfigurationRequest; readonly response: ApplyConfigurationResponse };
+  "auth/Configurations/Apply": {
+    readonly request: ApplyConfigurationRequest;
+    readonly response: ApplyConfigurationResponse;
+  };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
   /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */

@@ -2391,33 +2391,6 @@ export const files: readonly File[] = [
       "bWFueSBncmFudHMgZW5kZWQgd2l0aCBpdC4KYgZwcm90bzM=",
   },
   {
-    name: "portico/auth/v1/issuers.proto",
-    package: "portico.auth.v1",
-    imports: ["google/protobuf/timestamp.proto","portico/options/v1/options.proto"],
-    bytes:
-      "Ch1wb3J0aWNvL2F1dGgvdjEvaXNzdWVycy5wcm90bxIPcG9ydGljby5hdXRoLnYxGh9nb29nbGUvcHJvdG9idWYvdGltZXN0YW1wLnByb3RvGi" +
-      "Bwb3J0aWNvL29wdGlvbnMvdjEvb3B0aW9ucy5wcm90byJkCgZJc3N1ZXISEgoEbmFtZRgBIAEoCVIEbmFtZRIQCgN1cmwYAiABKAlSA3VybBI0" +
-      "CgdjcmVhdGVkGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcFIHY3JlYXRlZCIUChJMaXN0SXNzdWVyc1JlcXVlc3QiSAoTTGlzdE" +
-      "lzc3VlcnNSZXNwb25zZRIxCgdpc3N1ZXJzGAEgAygLMhcucG9ydGljby5hdXRoLnYxLklzc3VlclIHaXNzdWVycyI7ChNDcmVhdGVJc3N1ZXJS" +
-      "ZXF1ZXN0EhIKBG5hbWUYASABKAlSBG5hbWUSEAoDdXJsGAIgASgJUgN1cmwiKQoTRGVsZXRlSXNzdWVyUmVxdWVzdBISCgRuYW1lGAEgASgJUg" +
-      "RuYW1lIi4KFERlbGV0ZUlzc3VlclJlc3BvbnNlEhYKBnRydXN0cxgBIAEoBVIGdHJ1c3RzMpkCCgdJc3N1ZXJzEloKBExpc3QSIy5wb3J0aWNv" +
-      "LmF1dGgudjEuTGlzdElzc3VlcnNSZXF1ZXN0GiQucG9ydGljby5hdXRoLnYxLkxpc3RJc3N1ZXJzUmVzcG9uc2UiB5ACAejgGAMSUQoGQ3JlYX" +
-      "RlEiQucG9ydGljby5hdXRoLnYxLkNyZWF0ZUlzc3VlclJlcXVlc3QaFy5wb3J0aWNvLmF1dGgudjEuSXNzdWVyIgjo4BgD8OAYABJfCgZEZWxl" +
-      "dGUSJC5wb3J0aWNvLmF1dGgudjEuRGVsZXRlSXNzdWVyUmVxdWVzdBolLnBvcnRpY28uYXV0aC52MS5EZWxldGVJc3N1ZXJSZXNwb25zZSII6O" +
-      "AYA/DgGAFKiQcKYQoCBgASBAgAGgEaVSBNYW5hZ2VzIHRoZSBpc3N1ZXJzIChPcGVuSUQgQ29ubmVjdCkgd2hvc2UgSldUcyB0aGUgdHJ1c3Rz" +
-      "IG9mIHRoZSBuYW1lc3BhY2UgYWNjZXB0LgoKOwoEBgACABIECgINAxotIExpc3RzIHRoZSBpc3N1ZXJzIG9mIHRoZSBuYW1lc3BhY2UgYnkgbm" +
-      "FtZS4KClcKBAYAAgESBBACEwMaSSBDcmVhdGVzIGFuIGlzc3Vlci4gTm90aGluZyBpcyBhY2NlcHRlZCBmcm9tIGl0IGJlZm9yZSBhIHRydXN0" +
-      "IG5hbWVzIGl0LgoKdAoEBgACAhIEFgIZAxpmIERlbGV0ZXMgYW4gaXNzdWVyIHdpdGggaXRzIHRydXN0cy4gV2hlbiB0aGlzIGFuc3dlcnMsIG" +
-      "5vIGdhdGV3YXkgYWNjZXB0cyBhIHRva2VuIHRoYXQgY2FtZSBmcm9tIG9uZS4KCmQKBAQAAgASAx4CEhpXIDEgdG8gNjMgbG93ZXItY2FzZSBs" +
-      "ZXR0ZXJzLCBkaWdpdHMgb3IgYC1gLCB1bmlxdWUgaW4gdGhlIG5hbWVzcGFjZSwgc3VjaCBhcyBgZ2l0aHViYC4KCqkBCgQEAAIBEgMhAhEamw" +
-      "EgVGhlIGNsYWltIGBpc3NgIG9mIGl0cyBKV1RzLCBzdWNoIGFzIGBodHRwczovL3Rva2VuLmFjdGlvbnMuZ2l0aHVidXNlcmNvbnRlbnQuY29t" +
-      "YC4gSXRzIGtleXMgYXJlIGZvdW5kIGJlbG93IGl0LCBhdAogYC8ud2VsbC1rbm93bi9vcGVuaWQtY29uZmlndXJhdGlvbmAuCgpLCgQEAwIAEg" +
-      "MtAhIaPiAxIHRvIDYzIGxvd2VyLWNhc2UgbGV0dGVycywgZGlnaXRzIG9yIGAtYCwgc3VjaCBhcyBgZ2l0aHViYC4KClwKBAQDAgESAy8CERpP" +
-      "IFRoZSBjbGFpbSBgaXNzYCBvZiBpdHMgSldUczogYGh0dHBzOi8vYCwgb3IgYGh0dHA6Ly9gIGZvciBhIGxvb3BiYWNrIGFkZHJlc3MuCgosCg" +
-      "QEBAIAEgM0AhIaHyBUaGUgaXNzdWVyLCBzdWNoIGFzIGBnaXRodWJgLgoKLQoEBAUCABIDOQITGiAgSG93IG1hbnkgdHJ1c3RzIGVuZGVkIHdp" +
-      "dGggaXQuCmIGcHJvdG8z",
-  },
-  {
     name: "portico/auth/v1/trusts.proto",
     package: "portico.auth.v1",
     imports: ["google/protobuf/timestamp.proto","portico/options/v1/options.proto"],

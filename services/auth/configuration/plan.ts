@@ -3,15 +3,16 @@
  * has those before it. Nothing that another item needs is deleted before that item has changed.
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { failedPrecondition } from "../../../src/errors.js";
+import { failedPrecondition, invalidArgument } from "../../../src/errors.js";
 import type { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
 import type { Issuer } from "../../../src/gen/portico/auth/v1/issuers.js";
 import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { toTimestamp } from "../../../src/time.js";
-import { checkAccountName, checkedScopes, lastAdmin, logsInAsAdmin, MAX_ACCOUNTS } from "../endpoints/accounts.js";
+import { checkAccountName, checkedScopes, lastAdmin, logsInAsAdmin } from "../endpoints/accounts.js";
 import { checkMayChange, checkMayGive } from "../endpoints/administration.js";
+import { MAX_ACCOUNTS } from "../endpoints/checks.js";
 import { checkedLimit, MAX_LIMITS } from "../endpoints/limits.js";
 import { checkedRule, ruleSet } from "../endpoints/rules.js";
 import { checkIssuer, MAX_ISSUERS } from "../jwt/issuers.js";
@@ -122,7 +123,10 @@ function deleteAccounts(draft: Draft, { unlisted }: Differences<Account>, { call
 }
 
 function checkedIssuer(issuer: Issuer, place: string): Issuer {
-  inItem(place, () => checkIssuer(issuer));
+  inItem(place, () => {
+    checkIssuer(issuer);
+    if (issuer.signIn !== undefined) throw invalidArgument("sign_in: needs a secret; create such an issuer by itself");
+  });
   return issuer;
 }
 
@@ -131,9 +135,14 @@ function putIssuers(draft: Draft, { wanted }: Differences<Issuer>): void {
   const { namespace, state } = draft;
   for (const { item, place, present } of wanted) {
     const { name, url } = item;
+    const vouching = { namespace, name, url, created: undefined, signIn: undefined, clientSecret: "" };
     const trusts = state.trusts.trustsOf(namespace).filter(({ issuer }) => issuer === name);
+    if (present === undefined && state.trusts.issuer(namespace, name) !== undefined)
+      inItem(place, () => {
+        throw failedPrecondition(`people sign in by the issuer ${name}, and a file changes none of those`);
+      });
     if (present !== undefined) draft.add({ $case: "issuerDeleted", value: { namespace, name } });
-    draft.add({ $case: "issuerCreated", value: { issuer: { namespace, name, url, created: undefined } } });
+    draft.add({ $case: "issuerCreated", value: { issuer: vouching } });
     for (const trust of trusts) {
       inItem(place, () => checkFits(state, trust));
       draft.add({ $case: "trustCreated", value: { trust: { ...trust, created: undefined } } });

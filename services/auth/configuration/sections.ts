@@ -79,7 +79,7 @@ export const ISSUERS: Section<Issuer> = {
   part: AdminPart.WHOLE,
   of: ({ issuers }) => issuers?.issuers,
   with: (issuers) => ({ issuers: { issuers } }),
-  read: (state, namespace) => state.trusts.issuersOf(namespace).map(configuredIssuer).sort(byKey),
+  read: (state, namespace) => state.trusts.issuersOf(namespace).filter(isForPrograms).map(configuredIssuer).sort(byKey),
   encode: (issuer) => Issuer.encode(configuredIssuer(issuer)).finish(),
 };
 
@@ -115,8 +115,13 @@ export function configuredAccount({
   return { name, scopes: [...new Set(scopes)].sort(), disabled, created: undefined, withoutPassword: false };
 }
 
-function configuredIssuer({ name, url }: Omit<Issuer, Unstated>): Issuer {
-  return { name, url, created: undefined };
+/** Those by which people sign in are left out, because they have a secret. */
+function isForPrograms({ signIn }: Pick<Issuer, "signIn">): boolean {
+  return signIn === undefined;
+}
+
+function configuredIssuer({ name, url }: Pick<Issuer, "name" | "url">): Issuer {
+  return { name, url, created: undefined, signIn: undefined, callbackPath: "" };
 }
 
 function configuredTrust({ name, issuer, audience, subject, account, bearer }: Omit<Trust, Unstated>): Trust {

@@ -461,6 +461,31 @@ export interface Issuer {
   readonly callbackPath: string;
 }
 
+export interface IssuerInput {
+  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
+  readonly name?: string | undefined;
+  /**
+   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
+   * `/.well-known/openid-configuration`.
+   */
+  readonly url?: string | undefined;
+  readonly created?: TimestampInput | undefined;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  readonly signIn?: IssuerSignInInput | undefined;
+  /** Where it sends people back to, below the public URL of the gateway, such as `/oauth/callback/google`; empty where nobody signs in. */
+  readonly callbackPath?: string | undefined;
+}
+
+export interface IssuerList {
+  /** By name, without `created`, which is ignored in requests. */
+  readonly issuers: readonly Issuer[];
+}
+
+export interface IssuerListInput {
+  /** By name, without `created`, which is ignored in requests. */
+  readonly issuers?: readonly IssuerInput[] | undefined;
+}
+
 /** How people sign in by an issuer. */
 export interface IssuerSignIn {
   /** The ID that the issuer gave to this installation as its client. */
@@ -495,27 +520,6 @@ export interface IssuerSignInInput {
   readonly createAccounts?: boolean | undefined;
   /** Whether groups may give scopes that begin with `admin`, `service:` or `agent:`. */
   readonly mayAdminister?: boolean | undefined;
-}
-
-export interface IssuerInput {
-  /** 1 to 63 lower-case letters, digits or `-`, unique in the namespace, such as `github`. */
-  readonly name?: string | undefined;
-  /**
-   * The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Its keys are found below it, at
-   * `/.well-known/openid-configuration`.
-   */
-  readonly url?: string | undefined;
-  readonly created?: TimestampInput | undefined;
-}
-
-export interface IssuerList {
-  /** By name, without `created`, which is ignored in requests. */
-  readonly issuers: readonly Issuer[];
-}
-
-export interface IssuerListInput {
-  /** By name, without `created`, which is ignored in requests. */
-  readonly issuers?: readonly IssuerInput[] | undefined;
 }
 
 export interface Key {

@@ -1,6 +1,7 @@
 // What a configuration file says wrongly is reported with its line and column.
 import t from "tap";
 import { readConfiguration } from "../../../cli/configuration/read.js";
+import { schemaOfConfiguration } from "../../../cli/configuration/schema.js";
 import { EXIT } from "../../../cli/terminal/exit.js";
 
 const RULE = "rules:\n  - id: a\n    access: granted\n    scope: '*'\n    resource: '*:*:*'\n";
@@ -56,6 +57,16 @@ for (const [what, text, ...problems] of wrong) {
     t.throws(() => readConfiguration(text, "f.yaml"), { message: problems.join("\n"), exit: EXIT.usage });
   });
 }
+
+t.test("the schema for editors has the sections, their fields, and what is required", async (t) => {
+  const { properties } = JSON.parse(schemaOfConfiguration());
+  t.same(Object.keys(properties), ["rules", "limits", "accounts", "services", "issuers", "trusts"]);
+  const { required, properties: fields, additionalProperties } = properties.rules.items;
+  t.same(required, ["id", "access", "scope", "resource"]);
+  t.match(fields.access, { type: "string", enum: ["granted", "denied"] });
+  t.match(fields.priority, { type: "integer", default: 0 });
+  t.equal(additionalProperties, false);
+});
 
 t.test("of many problems, the first 20 are reported", async (t) => {
   const text = `rules:\n${"  - x\n".repeat(25)}`;

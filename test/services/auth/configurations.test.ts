@@ -28,7 +28,7 @@ const limit = (id: string, rate: string): Limit => ({
 const service = (name: string): ConfiguredService => ({
   ...{ name, targets: [{ address: "127.0.0.1:9000", weight: 1 }], descriptors: Buffer.alloc(0), options: undefined },
 });
-const issuer = (name: string, url = GITHUB) => ({ name, url, created: undefined });
+const issuer = (name: string, url = GITHUB) => ({ name, url, created: undefined, signIn: undefined, callbackPath: "" });
 const trust = (name: string, fields: Partial<Trust> = {}): Trust => ({
   ...{ name, issuer: "github", audience: "api", subject: `repo:${name}`, account: "ci", bearer: false },
   ...{ created: undefined, ...fields },

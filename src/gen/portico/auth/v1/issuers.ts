@@ -18,7 +18,40 @@ export interface Issuer {
    * `/.well-known/openid-configuration`.
    */
   url: string;
-  created: Timestamp | undefined;
+  created:
+    | Timestamp
+    | undefined;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  signIn:
+    | IssuerSignIn
+    | undefined;
+  /** Where it sends people back to, below the public URL of the gateway, such as `/oauth/callback/google`; empty where nobody signs in. */
+  callbackPath: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** How people sign in by an issuer. */
+export interface IssuerSignIn {
+  /** The ID that the issuer gave to this installation as its client. */
+  clientId: string;
+  /** The claim that proposes the name of a new account; empty means `email`, which counts only if `email_verified` is true. */
+  accountClaim: string;
+  /** Whether another claim than `email` may name accounts: whoever can choose it at the issuer can choose any name. */
+  trustClaim: boolean;
+  /** The claim with the groups of the person; empty means `groups`. */
+  groupsClaim: string;
+  /** The scopes that groups give. */
+  map: GroupScope[];
+  /** Whether an account is created for a person who signs in first. Otherwise, an administrator links an account to the person. */
+  createAccounts: boolean;
+  /** Whether groups may give scopes that begin with `admin`, `service:` or `agent:`. */
+  mayAdminister: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface GroupScope {
+  group: string;
+  scope: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -34,8 +67,14 @@ export interface ListIssuersResponse {
 export interface CreateIssuerRequest {
   /** 1 to 63 lower-case letters, digits or `-`, such as `github`. */
   name: string;
-  /** The claim `iss` of its JWTs: `https://`, or `http://` for a loopback address. */
+  /** The claim `iss` of its JWTs, such as `https://token.actions.githubusercontent.com`. Without TLS, only a loopback address is accepted. */
   url: string;
+  /** How people sign in by it; absent where it vouches for programs only. */
+  signIn:
+    | IssuerSignIn
+    | undefined;
+  /** The secret that the issuer gave to this installation as its client; empty where it gave none. No endpoint returns it. */
+  clientSecret: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -48,11 +87,13 @@ export interface DeleteIssuerRequest {
 export interface DeleteIssuerResponse {
   /** How many trusts ended with it. */
   trusts: number;
+  /** How many people were linked to accounts by it. */
+  people: number;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
 function createBaseIssuer(): Issuer {
-  return { name: "", url: "", created: undefined, _unknownFields: undefined };
+  return { name: "", url: "", created: undefined, signIn: undefined, callbackPath: "", _unknownFields: undefined };
 }
 
 export const Issuer = {
@@ -65,6 +106,12 @@ export const Issuer = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(26).fork()).join();
+    }
+    if (message.signIn !== undefined) {
+      IssuerSignIn.encode(message.signIn, writer.uint32(34).fork()).join();
+    }
+    if (message.callbackPath !== "") {
+      writer.uint32(42).string(message.callbackPath);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -101,6 +148,22 @@ export const Issuer = {
           message.created = Timestamp.decode(reader, reader.uint32());
           continue;
         }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.signIn = IssuerSignIn.decode(reader, reader.uint32());
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.callbackPath = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -108,6 +171,187 @@ export const Issuer = {
       keepUnknownField(message, tag, reader.skip(tag & 7));
     }
     closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseIssuerSignIn(): IssuerSignIn {
+  return {
+    clientId: "",
+    accountClaim: "",
+    trustClaim: false,
+    groupsClaim: "",
+    map: [],
+    createAccounts: false,
+    mayAdminister: false,
+    _unknownFields: undefined,
+  };
+}
+
+export const IssuerSignIn = {
+  encode(message: IssuerSignIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.clientId !== "") {
+      writer.uint32(10).string(message.clientId);
+    }
+    if (message.accountClaim !== "") {
+      writer.uint32(18).string(message.accountClaim);
+    }
+    if (message.trustClaim !== false) {
+      writer.uint32(24).bool(message.trustClaim);
+    }
+    if (message.groupsClaim !== "") {
+      writer.uint32(34).string(message.groupsClaim);
+    }
+    for (const v of message.map) {
+      GroupScope.encode(v!, writer.uint32(42).fork()).join();
+    }
+    if (message.createAccounts !== false) {
+      writer.uint32(48).bool(message.createAccounts);
+    }
+    if (message.mayAdminister !== false) {
+      writer.uint32(56).bool(message.mayAdminister);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IssuerSignIn {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseIssuerSignIn();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.clientId = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.accountClaim = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.trustClaim = reader.bool();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.groupsClaim = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.map.push(GroupScope.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.createAccounts = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.mayAdminister = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<IssuerSignIn>, I>>(object: I): IssuerSignIn {
+    const message = createBaseIssuerSignIn();
+    message.clientId = object.clientId ?? "";
+    message.accountClaim = object.accountClaim ?? "";
+    message.trustClaim = object.trustClaim ?? false;
+    message.groupsClaim = object.groupsClaim ?? "";
+    message.map = object.map?.map((e) => GroupScope.fromPartial(e)) || [];
+    message.createAccounts = object.createAccounts ?? false;
+    message.mayAdminister = object.mayAdminister ?? false;
+    return message;
+  },
+};
+
+function createBaseGroupScope(): GroupScope {
+  return { group: "", scope: "", _unknownFields: undefined };
+}
+
+export const GroupScope = {
+  encode(message: GroupScope, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.group !== "") {
+      writer.uint32(10).string(message.group);
+    }
+    if (message.scope !== "") {
+      writer.uint32(18).string(message.scope);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GroupScope {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGroupScope();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.group = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.scope = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+  fromPartial<I extends Exact<DeepPartial<GroupScope>, I>>(object: I): GroupScope {
+    const message = createBaseGroupScope();
+    message.group = object.group ?? "";
+    message.scope = object.scope ?? "";
     return message;
   },
 };
@@ -147,10 +391,26 @@ export const ListIssuersResponse = {
 };
 
 function createBaseCreateIssuerRequest(): CreateIssuerRequest {
-  return { name: "", url: "", _unknownFields: undefined };
+  return { name: "", url: "", signIn: undefined, clientSecret: "", _unknownFields: undefined };
 }
 
 export const CreateIssuerRequest = {
+  encode(message: CreateIssuerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.url !== "") {
+      writer.uint32(18).string(message.url);
+    }
+    if (message.signIn !== undefined) {
+      IssuerSignIn.encode(message.signIn, writer.uint32(26).fork()).join();
+    }
+    if (message.clientSecret !== "") {
+      writer.uint32(34).string(message.clientSecret);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateIssuerRequest {
     const reader = openMessage(input);
@@ -173,6 +433,22 @@ export const CreateIssuerRequest = {
           }
 
           message.url = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.signIn = IssuerSignIn.decode(reader, reader.uint32());
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.clientSecret = reader.string();
           continue;
         }
       }
@@ -223,6 +499,9 @@ export const DeleteIssuerResponse = {
     if (message.trusts !== 0) {
       writer.uint32(8).int32(message.trusts);
     }
+    if (message.people !== 0) {
+      writer.uint32(16).int32(message.people);
+    }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
@@ -236,15 +515,20 @@ export const IssuersService = {
     requestDeserialize: (value: Buffer): ListIssuersRequest => ListIssuersRequest.decode(value),
     responseSerialize: (value: ListIssuersResponse): Buffer => ListIssuersResponse.encode(value).finish(),
   },
-  /** Creates an issuer. Nothing is accepted from it before a trust names it. */
+  /** Creates an issuer. With `sign_in`, people sign in by it. None of its JWTs is a token before a trust names it. */
   create: {
     path: "/portico.auth.v1.Issuers/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: CreateIssuerRequest): Buffer => CreateIssuerRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateIssuerRequest => CreateIssuerRequest.decode(value),
     responseSerialize: (value: Issuer): Buffer => Issuer.encode(value).finish(),
+    responseDeserialize: (value: Buffer): Issuer => Issuer.decode(value),
   },
-  /** Deletes an issuer with its trusts. When this answers, no gateway accepts a token that came from one. */
+  /**
+   * Deletes an issuer with its trusts, the links of people to accounts, and the scopes of their groups. When this answers, no gateway
+   * accepts a token that came from it.
+   */
   delete: {
     path: "/portico.auth.v1.Issuers/Delete" as const,
     requestStream: false as const,
@@ -254,3 +538,16 @@ export const IssuersService = {
       DeleteIssuerResponse.encode(value).finish(),
   },
 } as const;
+
+type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
+
+type DeepPartial<T> = T extends bigint ? string | number | bigint
+  : T extends Builtin ? T : T extends globalThis.Array<infer U> ? globalThis.Array<DeepPartial<U>>
+  : T extends ReadonlyArray<infer U> ? ReadonlyArray<DeepPartial<U>>
+  : T extends { $case: string; value: unknown } ? { $case: T["$case"]; value?: DeepPartial<T["value"]> }
+  : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
+  : Partial<T>;
+
+type KeysOfUnion<T> = T extends T ? keyof T : never;
+type Exact<P, I extends P> = P extends Builtin ? P
+  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
