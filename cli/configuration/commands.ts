@@ -14,7 +14,7 @@ import { ask, canAsk } from "../terminal/prompt.js";
 import { checkServices, type Plan, placed, planFor, printPlan } from "./plan.js";
 import type { ConfigurationFile } from "./read.js";
 
-/** Maximum size of a file, in bytes: that of a request. */
+/** Maximum size of a file, in bytes. */
 const MAX_FILE = 16 * 1024 ** 2;
 const STDIN = "-";
 

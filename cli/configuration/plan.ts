@@ -11,14 +11,14 @@ import { CommandError } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 import type { ConfigurationFile } from "./read.js";
-import { type ApiItem, type FieldValue, itemsIn, SECTIONS, type Section, statedFields } from "./sections.js";
+import { type ApiItem, type FieldValue, type FileSection, itemsIn, SECTIONS, statedFields } from "./sections.js";
 
 /** A change of one item. */
-export interface Change {
+export interface PlannedChange {
   readonly change: "create" | "change" | "delete";
   readonly kind: string;
   readonly name: string;
-  /** What is set, changes or is lost. `before` is absent for a new item, `after` for a deleted one. */
+  /** What is set, changes or is lost: `before` absent for a new item, `after` for a deleted one. */
   readonly fields: readonly { readonly name: string; readonly before?: FieldValue; readonly after?: FieldValue }[];
 }
 
@@ -26,7 +26,7 @@ export interface Plan {
   /** Of the configuration for which the plan was made. */
   readonly etag: string;
   readonly effects: readonly Effect[];
-  readonly changes: readonly Change[];
+  readonly changes: readonly PlannedChange[];
   /** What the file does not list, and stays: the number by the section's name. */
   readonly kept: Readonly<Record<string, number>>;
 }
@@ -72,12 +72,12 @@ export async function placed<T>({ placeOf }: ConfigurationFile, call: Promise<T>
   }
 }
 
-function changesIn(section: Section, before: Configuration, after: Configuration): Change[] {
+function changesIn(section: FileSection, before: Configuration, after: Configuration): PlannedChange[] {
   const byName = (configuration: Configuration) =>
     new Map(itemsIn(configuration, section)?.map((item) => [String(item[section.key]), item]));
   const [old, now] = [byName(before), byName(after)];
   const created = [...now].filter(([name]) => !old.has(name));
-  const rows: [Change["change"], [string, ApiItem][]][] = [
+  const rows: [PlannedChange["change"], [string, ApiItem][]][] = [
     ["create", created],
     ["change", [...now].filter(([name]) => old.has(name))],
     ["delete", [...old].filter(([name]) => !now.has(name))],
@@ -92,7 +92,11 @@ function changesIn(section: Section, before: Configuration, after: Configuration
   );
 }
 
-function fieldsOf(section: Section, before: ApiItem | undefined, after: ApiItem | undefined): Change["fields"] {
+function fieldsOf(
+  section: FileSection,
+  before: ApiItem | undefined,
+  after: ApiItem | undefined,
+): PlannedChange["fields"] {
   const [old, now] = [before, after].map((item) => new Map(item && statedFields(section, item)));
   return section.fields.flatMap(({ name }) => {
     const [was, is] = [old!.get(name), now!.get(name)];
@@ -103,13 +107,13 @@ function fieldsOf(section: Section, before: ApiItem | undefined, after: ApiItem 
 
 const COLOURS = { create: "green", delete: "red" } as Readonly<Record<string, "green" | "red">>;
 
-const COLUMNS: readonly Column<Change>[] = [
+const COLUMNS: readonly Column<PlannedChange>[] = [
   ["Change", ({ change }) => change, (cell) => COLOURS[cell]],
   ["What", ({ kind, name }) => `${kind} ${name}`],
   ["Fields", (change) => change.fields.map((field) => fieldInWords(change, field)).join(", ")],
 ];
 
-function fieldInWords({ change }: Change, { name, before, after }: Change["fields"][number]): string {
+function fieldInWords({ change }: PlannedChange, { name, before, after }: PlannedChange["fields"][number]): string {
   if (change === "create") return `${name}: ${valueInWords(after)}`;
   return change === "delete"
     ? `${name}: ${valueInWords(before)}`
@@ -124,7 +128,7 @@ function valueInWords(value: FieldValue | undefined): string {
   return text.length > MAX_SHOWN || text.includes("\n") ? `(${text.length} characters)` : text;
 }
 
-/** Prints whose calls change, then the changes, then what stays although the file does not list it. */
+/** Prints whose calls change, then the changes, then what the file does not list and stays. */
 export async function printPlan({ io, output }: CommandConnection, plan: Plan): Promise<void> {
   const { effects, changes, kept } = plan;
   if (output !== undefined) return printItem(io, output, { name: plan.etag, value: plan, text: [] });

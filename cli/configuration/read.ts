@@ -5,7 +5,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { didYouMean } from "../../src/contract/nearest.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
-import { type ApiItem, type Field, type FieldValue, type InField, SECTIONS, type Section } from "./sections.js";
+import { type ApiItem, type Field, type FieldValue, type FileSection, type InField, SECTIONS } from "./sections.js";
 
 /** Most problems that are reported at once. */
 const MAX_PROBLEMS = 20;
@@ -14,7 +14,10 @@ const MAX_PROBLEMS = 20;
 export interface ConfigurationFile {
   /** As the API takes it. */
   readonly configuration: Readonly<Record<string, unknown>>;
-  /** The place of a path such as `rules[3].scope`, as `file:line:column`; its nearest part that is there. */
+  /**
+   * The place of a path such as `rules[3].scope`, as `file:line:column`; the place of its item if
+   * the file does not have it.
+   */
   readonly placeOf: (path: string) => string;
 }
 
@@ -93,7 +96,7 @@ class Reader {
     return this.#resolved(node.items.find(({ key }) => isScalar(key) && key.value === segment)?.value);
   }
 
-  #itemsOf(section: Section, value: unknown, at: number): ApiItem[] {
+  #itemsOf(section: FileSection, value: unknown, at: number): ApiItem[] {
     if (isSeq(value)) return value.items.map((item) => this.#itemOf(section, this.#resolved(item)));
     // Nothing is no empty list: with --prune, a list that is commented out would delete all.
     const isAbsent = value === null || (isScalar(value) && value.value === null);
@@ -102,7 +105,7 @@ class Reader {
     return [];
   }
 
-  #itemOf(section: Section, node: unknown): ApiItem {
+  #itemOf(section: FileSection, node: unknown): ApiItem {
     if (!isMap(node)) {
       this.#report(startOf(node), `must be a ${section.noun} with ${section.key}`);
       return {};

@@ -1,5 +1,5 @@
 /** The JSON schema of a configuration file, for editors. */
-import { type Field, SECTIONS, type Section } from "./sections.js";
+import { type Field, type FileSection, SECTIONS } from "./sections.js";
 
 export function schemaOfConfiguration(): string {
   const schema = {
@@ -12,7 +12,7 @@ export function schemaOfConfiguration(): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-function schemaOfSection({ about, fields }: Section): object {
+function schemaOfSection({ about, fields }: FileSection): object {
   const items = {
     type: "object",
     additionalProperties: false,

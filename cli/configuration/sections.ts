@@ -8,13 +8,13 @@ import { usualBurst } from "../../src/limits/rate.js";
 import { formatTarget, parseTarget } from "../services/flags.js";
 import { jsonOfOptions, optionsOfJson } from "../services/options-json.js";
 
-export type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
+type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
 
 /** `word`: one of a few, in lower case. `scalar`: a text or a number. */
 type FieldKind = "text" | "number" | "boolean" | "list" | "word" | "scalar";
 export type FieldValue = string | number | boolean | readonly string[];
 /** An item as the file has it. */
-export type Entry = Readonly<Record<string, FieldValue>>;
+export type FileItem = Readonly<Record<string, FieldValue>>;
 /** An item as the API has it. */
 export type ApiItem = Readonly<Record<string, unknown>>;
 
@@ -28,7 +28,7 @@ export interface Field {
   readonly usual?: FieldValue | ((item: ApiItem) => unknown);
 }
 
-export interface Section {
+export interface FileSection {
   readonly name: SectionName;
   /** What one item is called. */
   readonly noun: string;
@@ -37,11 +37,11 @@ export interface Section {
   /** A comment in the file. */
   readonly about: string;
   readonly fields: readonly Field[];
-  readonly toEntry: (item: ApiItem) => Entry;
+  readonly toEntry: (item: ApiItem) => FileItem;
   /**
    * @param inField runs what reads a field; an error of it is reported at the field
    */
-  readonly toItem: (entry: Entry, inField: InField) => ApiItem;
+  readonly toItem: (entry: FileItem, inField: InField) => ApiItem;
 }
 
 export type InField = <T>(field: string, read: () => T) => T | undefined;
@@ -140,7 +140,7 @@ const SERVICE_FIELDS: readonly Field[] = [
 /** The length of a line of base64 in a file. */
 const BASE64_LINE = /.{1,76}/g;
 
-function serviceEntry(item: ApiItem): Entry {
+function serviceEntry(item: ApiItem): FileItem {
   const { name, targets, options: json, descriptors } = item as unknown as ConfiguredService;
   const options = optionsOfJson(json);
   const values = OPTIONS.map(([key, option]): [string, FieldValue] => {
@@ -157,7 +157,7 @@ function scalarOf(text: string): string | number {
   return /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text;
 }
 
-function serviceItem({ name, targets, descriptors = "", ...values }: Entry, inField: InField): ApiItem {
+function serviceItem({ name, targets, descriptors = "", ...values }: FileItem, inField: InField): ApiItem {
   const options = noServiceOptions();
   for (const [key, option] of OPTIONS) {
     const value = values[key];
@@ -174,7 +174,7 @@ function serviceItem({ name, targets, descriptors = "", ...values }: Entry, inFi
 }
 
 /** Fields have the names of the API, and words are in lower case. */
-function plain(fields: readonly Field[]): Pick<Section, "fields" | "toEntry" | "toItem"> {
+function plain(fields: readonly Field[]): Pick<FileSection, "fields" | "toEntry" | "toItem"> {
   const words = fields.filter(({ kind }) => kind === "word").map(({ name }) => name);
   const numbers = fields.filter(({ kind }) => kind === "number").map(({ name }) => name);
   return {
@@ -199,7 +199,7 @@ function plain(fields: readonly Field[]): Pick<Section, "fields" | "toEntry" | "
 }
 
 /** In the order of a file. */
-export const SECTIONS: readonly Section[] = [
+export const SECTIONS: readonly FileSection[] = [
   { name: "rules", noun: "rule", key: "id", about: "Who may call what, by priority.", ...plain(RULE_FIELDS) },
   { name: "limits", noun: "limit", key: "id", about: "How much may be called.", ...plain(LIMIT_FIELDS) },
   {
@@ -229,13 +229,13 @@ export const SECTIONS: readonly Section[] = [
 ];
 
 /** The items of a section in a message of the API, where it has the section. */
-export function itemsIn(configuration: object | undefined, { name }: Section): readonly ApiItem[] | undefined {
+export function itemsIn(configuration: object | undefined, { name }: FileSection): readonly ApiItem[] | undefined {
   const sections = configuration as Readonly<Record<string, Readonly<Record<string, readonly ApiItem[]>>>> | undefined;
   return sections?.[name]?.[name];
 }
 
 /** The fields of an item that files do not leave out, in order. */
-export function statedFields({ fields, toEntry }: Section, item: ApiItem): [name: string, value: FieldValue][] {
+export function statedFields({ fields, toEntry }: FileSection, item: ApiItem): [name: string, value: FieldValue][] {
   const entry = toEntry(item);
   return fields.flatMap(({ name, usual }): [string, FieldValue][] => {
     const value = entry[name];

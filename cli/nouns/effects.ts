@@ -1,4 +1,4 @@
-/** Shows whose calls a change would answer with another status. */
+/** Shows whose calls would get another status by a change. */
 import type { Effect } from "../../src/api/types.js";
 import { services } from "../command/candidates.js";
 import type { GatewayClient } from "../http/client.js";

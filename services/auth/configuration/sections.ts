@@ -15,7 +15,7 @@ import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services
 import { compareRules } from "../endpoints/rules.js";
 import type { State } from "../log/state/state.js";
 
-export type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
+type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
 /** An item of any section. */
 export type ConfiguredItem = Rule | Limit | Account | ConfiguredService | Issuer | Trust;
 

@@ -73,7 +73,7 @@ t.test("of many problems, the first 20 are reported", async (t) => {
   t.throws(() => readConfiguration(text, "f.yaml"), { message: /(?:.*\n){20}and 5 more$/ });
 });
 
-t.test("the place of what the authority refuses is found, or that of its item", async (t) => {
+t.test("the place that the authority refuses is found, or the place of its item", async (t) => {
   const text = `${RULE}services:\n  - name: a\n    targets:\n      - h:1\n      - h:2\n    httpRules: x\n`;
   const { placeOf } = readConfiguration(text, "f.yaml");
   t.same(

@@ -1,4 +1,6 @@
-/** `portico server` with an installation of its own, for commands that run in the test's process. */
+/**
+ * `portico server` with an installation of its own, for commands that run in the test's process.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
