@@ -1,6 +1,8 @@
 /** Shows whose calls would get another status by a change. */
-import type { Effect } from "../../src/api/types.js";
+import { previewAll } from "../../src/api/preview.js";
+import type { Effect, PreviewRequest } from "../../src/api/types.js";
 import { services } from "../command/candidates.js";
+import type { CommandConnection } from "../command/connection.js";
 import type { GatewayClient } from "../http/client.js";
 import type { Io } from "../terminal/io.js";
 import { type Column, type Format, printList } from "../terminal/output.js";
@@ -28,6 +30,17 @@ export async function everyResource(client: GatewayClient): Promise<string[]> {
 export async function printEffects(io: Io, format: Format, effects: readonly Effect[]): Promise<void> {
   const rows = effects.flatMap(({ resources, ...effect }) => resources.map((resource) => ({ resource, ...effect })));
   await printList(io, format, rows, EFFECT_COLUMNS);
+}
+
+/**
+ * Prints the callers for whom the decision would change. Asks about every endpoint that the
+ * registry lists.
+ */
+export async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
+  const ask = async (resources: string[]) => (await client.ask("auth/Rules/Preview", { ...change, resources })).effects;
+  const effects = await previewAll(ask, await everyResource(client));
+  if (effects.length > 0 || output !== undefined) await printEffects(io, output, effects);
+  io.stderr.write(effects.length > 0 ? "Nothing was changed yet\n" : `${NO_EFFECT}\n`);
 }
 
 function callers({ agent, ...row }: Row): string {

@@ -7,16 +7,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { InvalidArgumentError, Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
-import { previewAll } from "../../src/api/preview.js";
-import type { Access, ExplainResponse, PreviewRequest, Rule } from "../../src/api/types.js";
+import type { Access, ExplainResponse, Rule } from "../../src/api/types.js";
 import { CompletedOption, type NamedItems, namesOf, resources, withSuggestion } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
-import type { CommandConnection } from "../command/connection.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visible } from "../terminal/text.js";
 import { accountNames, scopes } from "./account.js";
-import { everyResource, NO_EFFECT, printEffects } from "./effects.js";
+import { printPreview } from "./effects.js";
 import { grants } from "./grant.js";
 import { namesAndPrefixes } from "./key.js";
 import { USE_COLUMNS } from "./limit.js";
@@ -247,15 +245,4 @@ function decision({ code, decidedBy, key, limited, chain }: ExplainResponse): st
   const ended = chain.find(({ name, state }) => name === "key" && state === "FAILED");
   if (ended !== undefined) return visible(`${what}: API key ${ended.detail}`);
   return decidedBy === undefined ? `${what}: no rule matches` : `${what} by rule ${visible(decidedBy.id)}`;
-}
-
-/**
- * Prints the callers for whom the decision would change. Asks about every endpoint that the
- * registry lists.
- */
-async function printPreview({ io, client, output }: CommandConnection, change: PreviewRequest): Promise<void> {
-  const ask = async (resources: string[]) => (await client.ask("auth/Rules/Preview", { ...change, resources })).effects;
-  const effects = await previewAll(ask, await everyResource(client));
-  if (effects.length > 0 || output !== undefined) await printEffects(io, output, effects);
-  io.stderr.write(effects.length > 0 ? "Nothing was changed yet\n" : `${NO_EFFECT}\n`);
 }
