@@ -14,6 +14,7 @@ import { budgetKey, lenderOf } from "../../../src/limits/lenders.js";
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore, StoredWrite } from "../../../src/store/store.js";
 import type { Journal } from "../log/changelog/journal.js";
+import { News } from "../log/news.js";
 import type { Lender } from "./lender.js";
 import type { Left, LimitUses, RefusedCalls } from "./uses.js";
 
@@ -57,7 +58,7 @@ export class SharedUses implements LimitUses {
   readonly #unfollow: () => void;
   /** The questions that were responded to, by their keys. */
   #seen = new Set<string>();
-  readonly #waiting = new Set<() => void>();
+  readonly #news = new News();
   #asking: Question | undefined;
   /** Settles when the question that was sent last has its responses. */
   #sent: Promise<unknown> = Promise.resolve();
@@ -66,14 +67,14 @@ export class SharedUses implements LimitUses {
   constructor(options: Options) {
     this.#options = options;
     this.#unfollow = options.store.follow("uses", () => {
-      for (const look of [...this.#waiting]) look();
+      this.#news.tell();
       this.#respond().catch((err) => options.log.debug({ err }, "another authority's question was not read"));
     });
   }
 
   close(): void {
     this.#unfollow();
-    for (const look of [...this.#waiting]) look();
+    this.#news.tell();
   }
 
   async refusedOf(namespace: string, limit: string): Promise<RefusedCalls> {
@@ -141,25 +142,12 @@ export class SharedUses implements LimitUses {
         if (rows.length === keys.length || performance.now() >= end) {
           return rows.map(({ value }) => JSON.parse(value) as Known[]);
         }
-        await this.#hint();
+        await this.#news.next(LOOK_MS);
       }
     } finally {
       const writes = [QUESTIONS + name, ...keys].map((key): StoredWrite => ({ kind: "delete", key }));
       await store.commit(writes, { durable: false });
     }
-  }
-
-  /** Resolves when the store has told of a row, or soon. */
-  #hint(): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(done);
-        resolve();
-      };
-      const timer = setTimeout(done, LOOK_MS);
-      this.#waiting.add(done);
-    });
   }
 
   /** Responds to the questions of the others. */

@@ -75,6 +75,7 @@ import type { KeyValueStore } from "../../../../src/store/store.js";
 
 import { coalesced } from "../changelog/coalesced.js";
 import type { Journal } from "../changelog/journal.js";
+import { News } from "../news.js";
 import type { AuthorityClock } from "../time/clock.js";
 import { type LeaseRecords, leaseSpan, MAX_SPAN } from "./lease-records.js";
 
@@ -150,7 +151,7 @@ export class SharedLeaseRecords implements LeaseRecords {
   #reports = new Map<string, string>();
   /** Authorities that the log has named because a change waited for their leases to the end. */
   readonly #late = new Set<string>();
-  readonly #waiting = new Set<() => void>();
+  readonly #news = new News();
   /** Number of notifications that rows have changed. */
   #hints = 0;
   readonly #unfollow: () => void;
@@ -203,7 +204,7 @@ export class SharedLeaseRecords implements LeaseRecords {
       if (ends?.size === 0) return;
       // A notification during the reading may be for a row that had been read before.
       if (this.#hints === hints)
-        await this.#news(Math.min(pause, ...[...(ends?.values() ?? [])].map((end) => end - now() + 1)));
+        await this.#news.next(Math.min(pause, ...[...(ends?.values() ?? [])].map((end) => end - now() + 1)));
     }
   }
 
@@ -361,22 +362,9 @@ export class SharedLeaseRecords implements LeaseRecords {
     }
   }
 
-  /** Resolves at a notification, or after `ms`. */
-  #news(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(done);
-        resolve();
-      };
-      const timer = setTimeout(done, Math.max(ms, 0));
-      this.#waiting.add(done);
-    });
-  }
-
   #wake(): void {
     this.#hints++;
-    for (const done of [...this.#waiting]) done();
+    this.#news.tell();
   }
 }
 
