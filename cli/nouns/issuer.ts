@@ -81,7 +81,8 @@ export const issuer: Noun = {
       "portico auth create issuer github \\",
       "    --issuer-url=https://token.actions.githubusercontent.com",
       "portico auth create issuer google --issuer-url=https://accounts.google.com \\",
-      "    --client-id=1234.apps.googleusercontent.com --client-secret-file=secret.txt",
+      "    --client-id=1234.apps.googleusercontent.com \\",
+      "    --client-secret-file=secret.txt",
     ],
     options: [
       new Option("--issuer-url <url>", "the claim iss of its JWTs").makeOptionMandatory(),

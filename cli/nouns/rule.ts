@@ -189,7 +189,7 @@ export const explain = gatewayCommand({
   examples: [
     "portico auth explain --account bob service:helloworld:Helloworld.Call",
     "portico auth explain --key deploy service:helloworld:Helloworld.Call",
-    "portico auth explain --grant g4f1c02d98b7a6e53 service:helloworld:Helloworld.Call",
+    "portico auth explain --grant g4f1c02d98b7a6e53 helloworld:Helloworld.Call",
     "portico auth explain helloworld:Helloworld.Call",
   ],
   options: [

@@ -48,7 +48,10 @@ t.test("a person signs in, gets an account, and comes back as the same one", asy
   t.match(page.text, /Until 60 minutes from now/, "the issuer gives no refresh token");
   const browser = new Browser(door);
   const tokens = await allow(door, browser, await signInAs(browser, "ann1"));
-  t.same(await accountOf(door, tokens.access_token), { account: "ann@acme.example", scopes: ["employee"] });
+  t.same(await accountOf(door, tokens.access_token), {
+    account: "ann@acme.example",
+    scopes: ["employee", "agent:app"],
+  });
   const { grants } = await door.auth<{ grants: { created: string; expires: string }[] }>("Grants/List");
   const life = Date.parse(grants[0]!.expires) - Date.parse(grants[0]!.created);
   t.ok(life > 3_500_000 && life <= 3_600_000, "the sign-in lasts an hour");
@@ -120,7 +123,7 @@ t.test("a second person with the same address is refused until an administrator 
   await door.auth("Accounts/Create", { name: "ann-two", withoutPassword: true, scopes: ["own"] });
   await door.auth("Accounts/Link", { name: "ann-two", issuer: "company", subject: "ann2" });
   const tokens = await allow(door, second, await signInAs(second, "ann2"));
-  t.same(await accountOf(door, tokens.access_token), { account: "ann-two", scopes: ["own", "employee"] });
+  t.same(await accountOf(door, tokens.access_token), { account: "ann-two", scopes: ["own", "employee", "agent:app"] });
   await t.rejects(door.auth("Accounts/Link", { name: "admin", issuer: "company", subject: "ann2" }), /is the account/);
 });
 

@@ -1,4 +1,4 @@
-/** Lets callers wait for news, such as a hint of the store that something was written, or a while. */
+/** Lets callers wait for news, such as a hint of the store that something was written. */
 export class News {
   readonly #waiting = new Set<() => void>();
 

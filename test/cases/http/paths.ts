@@ -313,7 +313,7 @@ export const nowhere: readonly HttpCase[] = [
     id: "auth",
     detail:
       "No endpoint at /auth, but at /auth/Login, /auth/Refresh, /auth/Logout, /auth/WhoAmI, /auth/Limits/Show, " +
-      "/auth/Accounts/SetPassword, /auth/Keys/List, /auth/Keys/Create and 7 more; see /openapi/auth.json",
+      "/auth/Accounts/SetPassword, /auth/Keys/List, /auth/Keys/Create and 10 more; see /openapi/auth.json",
     decides: DESCRIBE,
   },
   {

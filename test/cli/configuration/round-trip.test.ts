@@ -33,7 +33,7 @@ function commandsFor(descriptors: string, rules: string): string[][] {
     ["services add plain", "127.0.0.1:1"],
     [
       "services add shop",
-      ...["127.0.0.1:2=95", "unix:/run/shop.sock=5", "--descriptors", descriptors, "--http-rules", rules],
+      ...["grpcs://127.0.0.1:2=95", "unix:/run/shop.sock=5", "--descriptors", descriptors, "--http-rules", rules],
       ...[
         "--identity",
         "--assertion",

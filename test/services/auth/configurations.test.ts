@@ -5,6 +5,7 @@ import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService, ListAuditRequest } from "../../../src/gen/portico/auth/v1/audit.js";
 import { type Configuration, ConfigurationsService } from "../../../src/gen/portico/auth/v1/configurations.js";
+import { IssuerSignIn, IssuersService } from "../../../src/gen/portico/auth/v1/issuers.js";
 import { type Limit, Per } from "../../../src/gen/portico/auth/v1/limits.js";
 import { Access, type Rule, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
@@ -304,6 +305,25 @@ t.test("an issuer that changes keeps its trusts, and trusts may swap their subje
   await apply(opened, token, { trusts: [trust("a", { subject: "repo:b" }), trust("b", { subject: "repo:a" })] });
   const trusts = (await reader(opened, token)())?.trusts?.trusts.map(({ subject }) => subject);
   t.same(trusts, ["repo:b", "repo:a"]);
+});
+
+t.test("an issuer by which people sign in is in no configuration, because it has a secret", async (t) => {
+  const opened = await open(t);
+  const token = await opened.login();
+  const signIn = IssuerSignIn.fromPartial({ clientId: "portico" });
+  const company = { name: "company", url: "https://company.example", signIn, clientSecret: "secret" };
+  await opened.call(IssuersService.create, company, token);
+  t.same(namesIn(await reader(opened, token)()).issuers, undefined);
+  await apply(opened, token, { issuers: [] }, PRUNE);
+  const kept = (await opened.call(IssuersService.list, {}, token)).issuers;
+  t.match(kept, [{ name: "company", signIn: { clientId: "portico" } }]);
+  for (const [given, message] of [
+    [issuer("company"), /^issuers\[0\]: people sign in by the issuer company/],
+    [{ ...issuer("other"), signIn }, /^issuers\[0\]\.sign_in: needs a secret/],
+  ] as const) {
+    const wanted = { ...configuration({}), issuers: { issuers: [given] } };
+    await t.rejects(opened.call(ConfigurationsService.apply, { configuration: wanted, ...PRUNE }, token), { message });
+  }
 });
 
 t.test("two of one plan at once: one is applied, the other one refused", async (t) => {

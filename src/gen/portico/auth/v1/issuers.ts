@@ -361,6 +361,10 @@ function createBaseListIssuersRequest(): ListIssuersRequest {
 }
 
 export const ListIssuersRequest = {
+  encode(message: ListIssuersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListIssuersRequest {
     const reader = openMessage(input);
@@ -380,6 +384,10 @@ export const ListIssuersRequest = {
   },
 };
 
+function createBaseListIssuersResponse(): ListIssuersResponse {
+  return { issuers: [], _unknownFields: undefined };
+}
+
 export const ListIssuersResponse = {
   encode(message: ListIssuersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.issuers) {
@@ -387,6 +395,31 @@ export const ListIssuersResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListIssuersResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListIssuersResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.issuers.push(Issuer.decode(reader, reader.uint32()));
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -512,8 +545,10 @@ export const IssuersService = {
     path: "/portico.auth.v1.Issuers/List" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ListIssuersRequest): Buffer => ListIssuersRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListIssuersRequest => ListIssuersRequest.decode(value),
     responseSerialize: (value: ListIssuersResponse): Buffer => ListIssuersResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListIssuersResponse => ListIssuersResponse.decode(value),
   },
   /** Creates an issuer. With `sign_in`, people sign in by it. None of its JWTs is a token before a trust names it. */
   create: {
