@@ -359,18 +359,20 @@ export interface ReadConfigurationResponse {
   readonly etag: string;
 }
 
-/**
- * What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. An absent section says
- * nothing about what it would list.
- */
+/** What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. */
 export interface Configuration {
-  readonly rules: RuleList;
-  readonly limits: LimitList;
-  readonly accounts: AccountList;
-  /** Only of the namespace `default`. */
-  readonly services: ServiceList;
-  readonly issuers: IssuerList;
-  readonly trusts: TrustList;
+  /** Absent leaves the rules as they are. */
+  readonly rules?: RuleList;
+  /** Absent leaves the limits as they are. */
+  readonly limits?: LimitList;
+  /** Absent leaves the accounts as they are. */
+  readonly accounts?: AccountList;
+  /** Only of the namespace `default`. Absent leaves the services as they are. */
+  readonly services?: ServiceList;
+  /** Absent leaves the issuers as they are. Those by which people sign in are never listed, changed or deleted: they have a secret. */
+  readonly issuers?: IssuerList;
+  /** Absent leaves the trusts as they are. */
+  readonly trusts?: TrustList;
 }
 
 export interface RuleList {
@@ -1150,9 +1152,9 @@ export interface RevokeTrustTokenRequest {
 export interface PlanConfigurationRequest {
   /** What is to be there. A section that is absent stays as it is. */
   readonly configuration?: Partial<Configuration>;
-  /** Whether what the sections do not list is deleted. */
+  /** Whether what the sections do not list is deleted. Absent leaves it. */
   readonly prune?: boolean;
-  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards. */
+  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. */
   readonly resources?: readonly string[];
 }
 

@@ -130,31 +130,35 @@ export interface Client {
   readonly created?: Timestamp;
 }
 
-/**
- * What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. An absent section says
- * nothing about what it would list.
- */
+/** What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. */
 export interface Configuration {
+  /** Absent leaves the rules as they are. */
   readonly rules?: RuleList;
+  /** Absent leaves the limits as they are. */
   readonly limits?: LimitList;
+  /** Absent leaves the accounts as they are. */
   readonly accounts?: AccountList;
-  /** Only of the namespace `default`. */
+  /** Only of the namespace `default`. Absent leaves the services as they are. */
   readonly services?: ServiceList;
+  /** Absent leaves the issuers as they are. Those by which people sign in are never listed, changed or deleted: they have a secret. */
   readonly issuers?: IssuerList;
+  /** Absent leaves the trusts as they are. */
   readonly trusts?: TrustList;
 }
 
-/**
- * What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. An absent section says
- * nothing about what it would list.
- */
+/** What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. */
 export interface ConfigurationInput {
+  /** Absent leaves the rules as they are. */
   readonly rules?: RuleListInput | undefined;
+  /** Absent leaves the limits as they are. */
   readonly limits?: LimitListInput | undefined;
+  /** Absent leaves the accounts as they are. */
   readonly accounts?: AccountListInput | undefined;
-  /** Only of the namespace `default`. */
+  /** Only of the namespace `default`. Absent leaves the services as they are. */
   readonly services?: ServiceListInput | undefined;
+  /** Absent leaves the issuers as they are. Those by which people sign in are never listed, changed or deleted: they have a secret. */
   readonly issuers?: IssuerListInput | undefined;
+  /** Absent leaves the trusts as they are. */
   readonly trusts?: TrustListInput | undefined;
 }
 
@@ -854,9 +858,9 @@ export interface Namespace {
 export interface PlanConfigurationRequest {
   /** What is to be there. A section that is absent stays as it is. */
   readonly configuration?: ConfigurationInput | undefined;
-  /** Whether what the sections do not list is deleted. */
+  /** Whether what the sections do not list is deleted. Absent leaves it. */
   readonly prune?: boolean | undefined;
-  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards. */
+  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. */
   readonly resources?: readonly string[] | undefined;
 }
 

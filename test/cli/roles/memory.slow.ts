@@ -1,5 +1,5 @@
-// The maximum memory of a process that is started as docs/deploying.md says, while large bodies
-// keep it busy.
+// The maximum memory of a process that is started as deploy/portico.service says, while large
+// bodies keep it busy.
 import { mkdtempSync, readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { start } from "../../support/process.js";
 
 // With one service. The other ten add up to 30 MB.
 const MAX_RESIDENT = 180; // MiB; 146 to 164 were measured, 118 to 126 with a young generation of 8 MB.
-const [, flags = ""] = /^ExecStart=\S+ (--.*) \S*portico\.js/m.exec(readFileSync("docs/deploying.md", "utf8")) ?? [];
+const [, flags] = /^ExecStart=\S+ (--.*) \S*portico\.js/m.exec(readFileSync("deploy/portico.service", "utf8"))!;
 const CALLS = FULL ? 20_000 : 8_000;
 /**
  * As many as a machine with one processor can serve while this process makes the calls. With more,
@@ -38,7 +38,7 @@ t.test("bodies of 64 KiB", { timeout: 280_000 }, async (t) => {
 /** Calls a new server with bodies of 64 KiB. */
 async function callServer(t: Test): Promise<Run> {
   const folder = mkdtempSync(join(t.testdir(), "data-"));
-  const portico = await start(["server", "--services", "helloworld"], { PORTICO_DATA: folder }, ".", flags.split(" "));
+  const portico = await start(["server", "--services", "helloworld"], { PORTICO_DATA: folder }, ".", flags!.split(" "));
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.teardown(() => portico.stop("SIGKILL"));
   const url = `${portico.address("HTTP")}/helloworld/call`;

@@ -15,19 +15,29 @@ import { Limit } from "./limits.js";
 import { Effect, Rule } from "./rules.js";
 import { Trust } from "./trusts.js";
 
-/**
- * What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. An absent section says
- * nothing about what it would list.
- */
+/** What rules, limits, accounts, services, issuers and trusts a namespace has. It contains no secret. */
 export interface Configuration {
-  rules: RuleList | undefined;
-  limits: LimitList | undefined;
+  /** Absent leaves the rules as they are. */
+  rules:
+    | RuleList
+    | undefined;
+  /** Absent leaves the limits as they are. */
+  limits:
+    | LimitList
+    | undefined;
+  /** Absent leaves the accounts as they are. */
   accounts:
     | AccountList
     | undefined;
-  /** Only of the namespace `default`. */
-  services: ServiceList | undefined;
-  issuers: IssuerList | undefined;
+  /** Only of the namespace `default`. Absent leaves the services as they are. */
+  services:
+    | ServiceList
+    | undefined;
+  /** Absent leaves the issuers as they are. Those by which people sign in are never listed, changed or deleted: they have a secret. */
+  issuers:
+    | IssuerList
+    | undefined;
+  /** Absent leaves the trusts as they are. */
   trusts: TrustList | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -86,9 +96,9 @@ export interface PlanConfigurationRequest {
   configuration:
     | Configuration
     | undefined;
-  /** Whether what the sections do not list is deleted. */
+  /** Whether what the sections do not list is deleted. Absent leaves it. */
   prune: boolean;
-  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards. */
+  /** The resources to decide, as in `Rules.Preview`: at most 10,000, without wildcards, such as `service:helloworld:Helloworld.Call`. */
   resources: string[];
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
