@@ -88,12 +88,13 @@ t.test("the session", { timeout: 120_000 }, async (t) => {
     await again.getByRole("button", { name: "Sign out instead" }).click();
   });
 
-  await t.test("an account without the scope admin manages its own keys and sees nothing else", async (t) => {
+  await t.test("an account without the scope admin manages its own keys and apps, and sees nothing else", async (t) => {
     await signIn("bob");
     await page.getByRole("heading", { name: "Accounts: for administrators only" }).waitFor();
     t.same(await page.getByRole("navigation", { name: "Console" }).getByRole("link").allInnerTexts(), [
       "Overview",
       "API keys",
+      "Connected apps",
       "Refusals",
     ]);
     await screenshot(page, "console-session-not-for-you");
