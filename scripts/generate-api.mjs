@@ -56,7 +56,11 @@ class ApiTypes {
       const [request, response] = [this.#message(method.input, true), responses.get(method)];
       const comment = doc(this.#commentOf(method, method.parent.file), "  ");
       const path = `${service}/${method.parent.name}/${method.name}`;
-      return `${comment}  "${path}": { readonly request: ${request}; readonly response: ${response} };\n`;
+      const types = [`readonly request: ${request};`, `readonly response: ${response}`];
+      const line = `  "${path}": { ${types.join(" ")} };`;
+      // As Biome formats it, so that the check of generated files passes.
+      const lines = `  "${path}": {\n    ${types.join("\n    ")};\n  };`;
+      return `${comment}${line.length < MAX_LINE ? line : lines}\n`;
     });
     const summary = "Every endpoint by its path: below `/` without a token, below `/v1/` with one.";
     return [

@@ -124,7 +124,6 @@ t.test("the first page", async (t) => {
     const stranger = await visit(t, setting, "/");
     await stranger.page.waitForURL("**/explore");
     checkClean(t, stranger);
-    await signIn(page);
     await change("auth/Keys/Create", { name: "ci" });
     await look(page);
     await page.getByRole("heading", { name: "All four steps are done" }).waitFor();
@@ -227,7 +226,6 @@ t.test("Connect", async (t) => {
     await page.getByRole("button", { name: "hide the key" }).click();
     await page.getByRole("button", { name: "Make a key" }).waitFor();
     await page.reload();
-    await signIn(page);
     await block(/^First, the token/)
       .getByText("portico user token")
       .waitFor();
