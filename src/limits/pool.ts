@@ -15,6 +15,7 @@ import { Budget, type Loan, type Need } from "../gen/portico/auth/v1/lending.js"
 import type { Limit } from "../gen/portico/auth/v1/limits.js";
 import type { Moment } from "../moment.js";
 import { parseQuota, parseRate } from "./limit.js";
+import type { Rate } from "./rate.js";
 
 /** For how long ahead tokens are borrowed, by the calls of the last time, in milliseconds. */
 const AHEAD_MS: Readonly<Record<number, number>> = {
@@ -83,6 +84,9 @@ export class Pool {
   #timer: NodeJS.Timeout | undefined;
   #used: number;
 
+  /** In numbers, because each response says them. */
+  #allowed: Rate;
+
   constructor(
     { namespace, subject, budget }: Pick<Pool, "namespace" | "subject" | "budget">,
     { limit, revision }: Pick<Pool, "limit" | "revision">,
@@ -93,6 +97,7 @@ export class Pool {
     this.subject = subject;
     this.budget = budget;
     this.limit = limit;
+    this.#allowed = allowedBy(limit, budget);
     this.revision = revision;
     this.lender = lender;
     this.#since = now;
@@ -282,6 +287,7 @@ export class Pool {
   /** Its limit was changed. Tokens of the old one go back. */
   change(limit: Limit, revision: bigint): void {
     this.limit = limit;
+    this.#allowed = allowedBy(limit, this.budget);
     if (revision === this.revision) return;
     this.revision = revision;
     this.epoch++;
@@ -296,6 +302,7 @@ export class Pool {
   /** What is left, for headers. */
   state(now: number): LimitState {
     const { limit, budget } = this;
+    const { calls, seconds } = this.#allowed;
     const known = Math.max(0, this.#tokens) + this.#left;
     const empty = this.isEmpty(now) ? this.retryAfter(now) : undefined;
     if (budget === Budget.CONCURRENT) {
@@ -310,11 +317,9 @@ export class Pool {
       };
     }
     if (budget === Budget.QUOTA) {
-      const { calls } = parseQuota(limit.quota);
       const reset = empty ?? Math.max(1, Math.ceil((this.#end.monotonic - now) / 1000));
       return { limit: limit.id, quota: calls, window: undefined, concurrent: false, remaining: known, reset };
     }
-    const { calls, seconds } = parseRate(limit.rate);
     const burst = Number(limit.burst);
     const remaining = Math.min(known, burst);
     const reset = empty ?? Math.max(1, Math.ceil(((burst - remaining) * seconds) / calls));
@@ -328,6 +333,12 @@ export class Pool {
   #drop(): void {
     this.#tokens = 0;
   }
+}
+
+/** A rate as it is, a quota without seconds, and nothing for calls at once. */
+function allowedBy({ rate, quota }: Limit, budget: Budget): Rate {
+  if (budget === Budget.RATE) return parseRate(rate);
+  return { calls: budget === Budget.QUOTA ? parseQuota(quota).calls : 0, seconds: 0 };
 }
 
 /** The maximum delay of `setTimeout`, in milliseconds. */
