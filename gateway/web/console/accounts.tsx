@@ -7,7 +7,7 @@ import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
 import { Scopes } from "../ui/badge.js";
-import { TextField } from "../ui/field.js";
+import { CheckField, TextField } from "../ui/field.js";
 import { Menu } from "../ui/menu.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { AccountState, SetDisabledDialog } from "./account-state.js";
@@ -155,14 +155,7 @@ export function CreateAccountDialog(props: DialogProps) {
         value={name}
         onInput={setName}
       />
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isService}
-          onChange={({ currentTarget }) => setService(currentTarget.checked)}
-        />
-        A service: it calls with keys, and cannot sign in
-      </label>
+      <CheckField label="A service: it calls with keys, and cannot sign in" checked={isService} onInput={setService} />
       {!isService && <NewPasswordField label="Password" value={password} onInput={setPassword} />}
       <ScopesField value={scopes} onInput={setScopes} />
     </FormDialog>

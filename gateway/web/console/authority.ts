@@ -2,6 +2,7 @@
 import { readPages } from "../../../src/api/pages.js";
 import { previewAll } from "../../../src/api/preview.js";
 import type { Effect, Endpoints } from "../../../src/api/types.js";
+import { get } from "../http.js";
 import { call, listRegistered } from "../session/api.js";
 import type { TreeService } from "./endpoint-tree.js";
 
@@ -42,6 +43,9 @@ export const list = {
       return { items: accounts, nextPageToken };
     }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
+  issuers: async (signal?: AbortSignal) => (await call("auth/Issuers/List", {}, signal)).issuers,
+  trusts: async (signal?: AbortSignal) => (await call("auth/Trusts/List", {}, signal)).trusts,
+  clients: async (signal?: AbortSignal) => (await call("auth/Clients/List", {}, signal)).clients,
   /** The configured services, and the instances that the registry rejected. */
   services: (signal?: AbortSignal) => call("registry/Services/List", {}, signal),
   enrolments: (signal?: AbortSignal) => call("auth/Enrolments/List", {}, signal),
@@ -52,6 +56,11 @@ export const list = {
   foundRefusals: (request: Request<"auth/Refusals/Find">, signal?: AbortSignal) =>
     call("auth/Refusals/Find", request, signal),
 };
+
+/** The gateway's own address for itself (RFC 8414): PORTICO_PUBLIC_URL, if it is set. */
+export async function publicUrl(signal?: AbortSignal): Promise<string> {
+  return (await get<{ readonly issuer: string }>("/.well-known/oauth-authorization-server", { signal })).issuer;
+}
 
 /** Every resource of a registered service about which rules decide. */
 export async function listResources(signal?: AbortSignal): Promise<string[]> {

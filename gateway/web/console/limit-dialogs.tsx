@@ -1,13 +1,13 @@
 /** The dialogs that create, edit, enforce and delete a limit. */
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Limit, ListedLimit, Per } from "../../../src/api/types.js";
 import { usualBurst } from "../../../src/limits/rate.js";
-import { ApiError } from "../http.js";
+import type { ApiError } from "../http.js";
 import { call } from "../session/api.js";
 import { useLoad } from "../state/load.js";
-import { SelectField, TextField } from "../ui/field.js";
+import { CheckField, SelectField, TextField } from "../ui/field.js";
 import { listResources } from "./authority.js";
 import { ConfirmDialog, type DialogProps, FormDialog, problemsIn } from "./dialogs.js";
+import { type DraftForm, textsOf, useDraft } from "./draft.js";
 import { allowance, refusedInWords, sharedBy } from "./limit-words.js";
 import { PatternField, ScopeField } from "./pattern-fields.js";
 
@@ -49,20 +49,13 @@ interface LimitDialogProps extends DialogProps {
 
 /** Creates or edits a limit. A new one is offered as a shadow. */
 export function LimitDialog({ before, initial, ...props }: LimitDialogProps) {
-  const [draft, setDraft] = useState<Draft>(() => firstDraft(before, initial));
-  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
-  const set = (fields: Partial<Draft>) => {
-    setDraft({ ...draft, ...fields });
-    setProblems(Object.fromEntries(Object.entries(problems).filter(([field]) => !(field in fields))));
-  };
+  const isNew = before === undefined;
+  const form = useDraft<Draft>(
+    () => firstDraft(before, initial),
+    (error) => problemsOf(error, isNew),
+  );
+  const { draft, set, attempt } = form;
   const limit = limitOf(draft);
-  const act = () =>
-    send(limit, before).catch((thrown: unknown) => {
-      const found = problemsOf(ApiError.from(thrown), before === undefined);
-      if (Object.keys(found).length === 0) throw thrown;
-      setProblems(found);
-      return undefined;
-    });
   const isSame = before !== undefined && JSON.stringify(limitOf(draftOf(before))) === JSON.stringify(limit);
   return (
     <FormDialog
@@ -70,11 +63,11 @@ export function LimitDialog({ before, initial, ...props }: LimitDialogProps) {
       title={before === undefined ? "New limit" : `Edit ${before.id}`}
       action={before === undefined ? "Create limit" : "Save change"}
       locked={isSame ? "Nothing is changed yet." : undefined}
-      act={act}
+      act={() => attempt(send(limit, before))}
       done={`Limit ${draft.id} is ${before === undefined ? "created" : "changed"}`}
       end={<ShadowField shadow={draft.shadow} onChange={(shadow) => set({ shadow })} />}
     >
-      <Fields {...{ draft, problems, set }} isNew={before === undefined} />
+      <Fields form={form} isNew={isNew} />
     </FormDialog>
   );
 }
@@ -95,21 +88,14 @@ function problemsOf(error: ApiError, isNew: boolean): Readonly<Record<string, st
 }
 
 interface FieldsProps {
-  readonly draft: Draft;
-  readonly problems: Readonly<Record<string, string>>;
-  readonly set: (fields: Partial<Draft>) => void;
+  readonly form: DraftForm<Draft>;
   readonly isNew: boolean;
 }
 
-function Fields({ draft, problems, set, isNew }: FieldsProps) {
+function Fields({ form, isNew }: FieldsProps) {
+  const { draft, problems, set, fields } = form;
   const { value: resources } = useLoad(listResources, []);
-  const fields = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => fields.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus(), [problems]);
-  const text = (name: "id" | "rate" | "burst" | "quota" | "concurrent") => ({
-    value: draft[name],
-    error: problems[name],
-    onInput: (value: string) => set({ [name]: value }),
-  });
+  const text = textsOf<"id" | "rate" | "burst" | "quota" | "concurrent">(form);
   return (
     <div class="stack" ref={fields}>
       {isNew && <TextField label="ID" hint="Names the limit, such as ci." required {...text("id")} />}
@@ -170,17 +156,16 @@ interface ShadowFieldProps {
 
 function ShadowField({ shadow, onChange }: ShadowFieldProps) {
   return (
-    <div class="field">
-      <label class="check">
-        <input type="checkbox" checked={shadow} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
-        Only count, refuse nothing
-      </label>
-      <p class="hint">
-        {shadow
+    <CheckField
+      label="Only count, refuse nothing"
+      hint={
+        shadow
           ? "A shadow shows how many calls the limit would refuse, before anyone notices. Enforce it when the number is right."
-          : "Takes effect at once, at every gateway: calls beyond the limit are refused with 429."}
-      </p>
-    </div>
+          : "Takes effect at once, at every gateway: calls beyond the limit are refused with 429."
+      }
+      checked={shadow}
+      onInput={onChange}
+    />
   );
 }
 

@@ -38,6 +38,28 @@ export function PageHead({ title, lead, children }: PageHeadProps) {
   );
 }
 
+interface PageSectionProps extends PageHeadProps {
+  /** The id of the heading. */
+  readonly id: string;
+  readonly content: ComponentChildren;
+}
+
+/** One of several parts of a page, each with a list and buttons of its own. */
+export function PageSection({ id, title, lead, children, content }: PageSectionProps) {
+  return (
+    <section class="stack" aria-labelledby={id}>
+      <header class="console-head">
+        <div>
+          <h2 id={id}>{title}</h2>
+          <p class="hint">{lead}</p>
+        </div>
+        {children !== undefined && <div class="actions">{children}</div>}
+      </header>
+      {content}
+    </section>
+  );
+}
+
 /** The button of a page's head that opens the dialog for a new object. */
 export function NewButton({ title, onClick }: { readonly title: string; readonly onClick: () => void }) {
   return (

@@ -20,6 +20,7 @@ import type { ConsoleProps } from "./page-frame.js";
 import { RefusalsPage } from "./refusals.js";
 import { RulesPage } from "./rules.js";
 import { ServicesPage } from "./services.js";
+import { SignInPage } from "./sign-in.js";
 import { UsagePage } from "./usage.js";
 
 interface Page {
@@ -50,6 +51,7 @@ const PAGES: readonly Page[] = [
     one: AccountPage,
     isFor: administering("accounts"),
   },
+  { segment: "sign-in", title: "Sign-in", page: SignInPage, isFor: isAdmin },
   { segment: "namespaces", title: "Namespaces", page: NamespacesPage, isFor: ofDefault },
   { segment: "services", title: "Services", page: ServicesPage, isFor: ofDefault },
   { segment: "usage", title: "Usage", page: UsagePage, isFor: administering("audit") },

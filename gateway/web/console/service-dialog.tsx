@@ -5,8 +5,9 @@
 import { useState } from "preact/hooks";
 import type { Endpoints, ServiceListing } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
-import { Field, SelectField, TextField } from "../ui/field.js";
+import { CheckField, LinesField, SelectField, TextField } from "../ui/field.js";
 import { type DialogProps, FormDialog } from "./dialogs.js";
+import { linesOf } from "./lines.js";
 import { CHOICES, type Options, SWITCHES, TEXTS } from "./service-options.js";
 
 type Service = ServiceListing["service"];
@@ -51,21 +52,13 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
           onInput={(value) => change(() => setName(value))}
         />
       )}
-      <Field
+      <LinesField
         label="Addresses"
         hint="One on each line, such as 127.0.0.1:9000 or grpcs://shop.example:443. A number after it is its weight."
-      >
-        {(control) => (
-          <textarea
-            {...control}
-            rows={3}
-            required
-            spellcheck={false}
-            value={targets}
-            onInput={({ currentTarget }) => change(() => setTargets(currentTarget.value))}
-          />
-        )}
-      </Field>
+        required
+        value={targets}
+        onInput={(value) => change(() => setTargets(value))}
+      />
       <OptionFields options={options} onChange={(value) => change(() => setOptions(value))} />
       {found && <FoundNotice found={found} />}
     </FormDialog>
@@ -92,14 +85,12 @@ function OptionFields({ options, onChange }: OptionFieldsProps) {
           />
         ))}
         {SWITCHES.map(([key, label]) => (
-          <label class="check" key={key}>
-            <input
-              type="checkbox"
-              checked={options[key] === true}
-              onChange={({ currentTarget }) => onChange({ ...options, [key]: currentTarget.checked })}
-            />{" "}
-            {label}
-          </label>
+          <CheckField
+            key={key}
+            label={label}
+            checked={options[key] === true}
+            onInput={(checked) => onChange({ ...options, [key]: checked })}
+          />
         ))}
         {TEXTS.map(({ label, hint, get, set }) => (
           <TextField
@@ -149,11 +140,8 @@ function textOf(targets: Service["targets"]): string {
 
 /** An address that is malformed is sent as it is: the registry says what is wrong. */
 function targetsOf(text: string): { address: string; weight: number }[] {
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines
-    .filter((line) => line !== "")
-    .map((line) => {
-      const [, address = line, weight = "1"] = TARGET.exec(line) ?? [];
-      return { address, weight: Number(weight) };
-    });
+  return linesOf(text).map((line) => {
+    const [, address = line, weight = "1"] = TARGET.exec(line) ?? [];
+    return { address, weight: Number(weight) };
+  });
 }

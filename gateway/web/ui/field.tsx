@@ -83,6 +83,61 @@ export function TextField({ label, hint, error, onInput, ...input }: TextFieldPr
   );
 }
 
+interface LinesFieldProps extends LabelProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly required?: boolean;
+}
+
+/** A field for several texts, one on each line. */
+export function LinesField({ label, hint, error, value, onInput, required = false }: LinesFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <textarea
+          {...control}
+          rows={3}
+          required={required}
+          autocapitalize="none"
+          spellcheck={false}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface CheckFieldProps {
+  readonly label: ComponentChildren;
+  readonly hint?: ComponentChildren;
+  readonly checked: boolean;
+  readonly onInput: (checked: boolean) => void;
+}
+
+/** A box to tick. */
+export function CheckField({ label, hint, checked, onInput }: CheckFieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={checked}
+          aria-describedby={hint === undefined ? undefined : id}
+          onChange={({ currentTarget }) => onInput(currentTarget.checked)}
+        />{" "}
+        {label}
+      </label>
+      {hint !== undefined && (
+        <p class="hint" id={id}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
 interface SelectFieldProps extends LabelProps {
   readonly options: readonly (readonly [value: string, title: string])[];
   readonly value: string;

@@ -14,6 +14,7 @@ const PAGES = [
   "Rules",
   "Limits",
   "Accounts",
+  "Sign-in",
   "Namespaces",
   "Usage",
   "Refusals",
