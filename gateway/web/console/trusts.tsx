@@ -1,4 +1,4 @@
-/** The trusts of the namespace, which say which JWTs stand for whom: a section of the page Sign-in. */
+/** The trusts of the namespace: which JWTs stand for whom. A section of the page Sign-in. */
 import { useState } from "preact/hooks";
 import type { Issuer, Trust } from "../../../src/api/types.js";
 import type { Loading } from "../state/load.js";

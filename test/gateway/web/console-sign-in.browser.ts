@@ -85,6 +85,7 @@ t.test("what signs in", { timeout: 180_000 }, async (t) => {
     await refusedAt(dialog, "Scopes that groups give", /^ops=admin: the issuer may give no scope/);
     t.equal(await dialog.getByLabel("Client secret", { exact: true }).inputValue(), "s3cret", "nothing is lost");
     t.same(await seriousFaults(page), [], "the dialog with an error");
+    await screenshot(page, "console-dialog-issuer");
     await dialog.getByLabel("Groups may administer").check();
     await dialog.getByRole("button", { name: "Create issuer" }).click();
     await dialog.waitFor({ state: "detached" });
@@ -118,7 +119,10 @@ t.test("what signs in", { timeout: 180_000 }, async (t) => {
     await page.keyboard.press("Tab");
     await dialog.getByRole("button", { name: "Create issuer" }).click();
     await refusedAt(dialog, "Name", /^An issuer with the name company exists already$/);
-    await fill(dialog, { Name: "ci" });
+    await fill(dialog, { URL: `${issuer.url}/` });
+    await untilDrawn(page);
+    t.ok(await dialog.getByLabel("URL", { exact: true }).and(page.locator(":focus")).isVisible(), "the focus stays");
+    await fill(dialog, { URL: issuer.url, Name: "ci" });
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
     await rows("Issuers").filter({ hasText: "ci" }).getByText("Programs only").waitFor();
@@ -132,6 +136,7 @@ t.test("what signs in", { timeout: 180_000 }, async (t) => {
     await page.keyboard.press("Enter");
     await dialog.getByRole("button", { name: "Create trust" }).click();
     await refusedAt(dialog, "Account", /^No account with the name nobody$/);
+    await screenshot(page, "console-dialog-trust");
     await fill(dialog, { Account: "deployer" });
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
@@ -165,6 +170,7 @@ t.test("what signs in", { timeout: 180_000 }, async (t) => {
     await fill(dialog, { Name: "app", "Redirect URIs": `${REDIRECT}\n\nhttp://app.example/` });
     await dialog.getByLabel("It keeps a secret").check();
     await dialog.getByRole("button", { name: "Register client" }).click();
+    await screenshot(page, "console-dialog-client");
     await refusedAt(dialog, "Redirect URIs", /^http:\/\/app.example\/: must be https, http of a loopback/);
     await fill(dialog, { "Redirect URIs": `${REDIRECT}\nhttp://127.0.0.1/callback` });
     await dialog.getByRole("button", { name: "Register client" }).click();
