@@ -1389,13 +1389,19 @@ export interface Endpoints {
   /** Reads the sections that the caller administers, as they are at one moment. */
   "auth/Configurations/Read": { readonly request: Empty; readonly response: ReadConfigurationResponse };
   /** Shows what Apply would change, and whose calls would be answered differently. Changes nothing. */
-  "auth/Configurations/Plan": { readonly request: PlanConfigurationRequest; readonly response: PlanConfigurationResponse };
+  "auth/Configurations/Plan": {
+    readonly request: PlanConfigurationRequest;
+    readonly response: PlanConfigurationResponse;
+  };
   /**
    * Makes all changes in one revision, or none. When this answers, they hold at every gateway. An account that it creates has no
    * password. An issuer or a trust that it changes is deleted and created again, which ends its tokens. The last account of a
    * namespace with a password and the scope `admin` stays one.
    */
-  "auth/Configurations/Apply": { readonly request: ApplyConfigurationRequest; readonly response: ApplyConfigurationResponse };
+  "auth/Configurations/Apply": {
+    readonly request: ApplyConfigurationRequest;
+    readonly response: ApplyConfigurationResponse;
+  };
   /** Lists the enrolment tokens. A name may have several. */
   "auth/Enrolments/List": { readonly request: Empty; readonly response: ListEnrolmentsResponse };
   /** Creates an enrolment token for a name. The name's other tokens stay, unless the request asks to replace them. */

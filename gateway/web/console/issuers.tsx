@@ -5,6 +5,7 @@ import { type Loading, useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
 import { Menu } from "../ui/menu.js";
+import { ErrorNotice } from "../ui/notice.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { publicUrl } from "./authority.js";
 import { CreateIssuerDialog, DeleteIssuerDialog } from "./issuer-dialogs.js";
@@ -40,6 +41,11 @@ export function IssuersSection({ issuers, trusts }: IssuersSectionProps) {
       lead="OpenID Connect. People sign in by an issuer, and trusts accept its JWTs from programs."
       content={
         <>
+          {address.error && (
+            <ErrorNotice error={address.error} onRetry={address.reload}>
+              <p>So the callback URLs are not known here.</p>
+            </ErrorNotice>
+          )}
           <Loaded loading={issuers} what="the issuers">
             {(all) =>
               all.length === 0 ? (
