@@ -11,6 +11,7 @@ import { complete } from "./completion/complete.js";
 import { completion } from "./completion/scripts.js";
 import { applyConfiguration, diffConfiguration, exportConfiguration } from "./configuration/commands.js";
 import { add, build, dev } from "./dev/commands.js";
+import { doctor } from "./doctor/commands.js";
 import { mcp } from "./mcp/mcp.js";
 import { newService } from "./new/new-service.js";
 import { auth } from "./nouns/auth.js";
@@ -97,7 +98,7 @@ export function createProgram(io: Io, onExit: (code: number) => void, onUsageErr
   const group = (heading: string, commands: Command[]) => {
     for (const command of commands) program.addCommand(command.helpGroup(heading));
   };
-  group("Run Portico:", roles(io, onExit));
+  group("Run Portico:", [...roles(io, onExit), doctor(io, onExit)]);
   group("Log in:", [login(io), logout(io), user(io)]);
   group("Manage:", [auth(io), usage(io), exportConfiguration(io), diffConfiguration(io), applyConfiguration(io)]);
   group("Call services:", [

@@ -74,16 +74,34 @@ export function connect(io: Io, command: Command, readsInput: boolean): CommandC
   return { io, client, login, stored, profile: named, namespace, output: given.output };
 }
 
+/** What a call needs that neither renews a login nor prints anything about it. */
+export interface QuietConnection {
+  readonly base: URL;
+  /** Undefined if there is none that is still valid by this computer's clock. */
+  readonly token: string | undefined;
+  /** If given by flag or variable. */
+  readonly namespace: string | undefined;
+  readonly loginCommand: string;
+}
+
+/** @throws {CommandError} when a setting cannot be used. */
+export function locateQuietly(io: Io, command: Command): QuietConnection {
+  const { env } = io;
+  const { given, stored, base } = locate(io, command);
+  const kept = stored?.url === base.href ? stored.login : undefined;
+  const token = env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined);
+  const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
+  return { base, token, namespace, loginCommand: loginCommandOf(given) };
+}
+
 /**
- * A client for completion: it does not renew a login, and prints nothing about it.
+ * A client for completion.
  * @throws {CommandError} when a setting cannot be used.
  */
 export function connectQuietly(io: Io, command: Command): GatewayClient {
-  const { env, signal } = io;
-  const { given, stored, base } = locate(io, command);
-  const kept = stored?.url === base.href ? stored.login : undefined;
-  const session = new FixedToken(env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined));
-  return new GatewayClient({ base, session, namespace: undefined, loginCommand: loginCommandOf(given), signal });
+  const { base, token, loginCommand } = locateQuietly(io, command);
+  const session = new FixedToken(token);
+  return new GatewayClient({ base, session, namespace: undefined, loginCommand, signal: io.signal });
 }
 
 function locate({ env }: Io, command: Command) {

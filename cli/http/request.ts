@@ -35,6 +35,8 @@ export interface HttpResponse {
   readonly body: string;
   /** `X-Request-Id` of the response. */
   readonly requestId: string | undefined;
+  /** The server's clock: `Date` of the response (RFC 9110 §6.6.1). */
+  readonly date: string | undefined;
 }
 
 /** The response of an endpoint that streams. */
@@ -79,7 +81,7 @@ function isRaw({ statusCode, headers }: IncomingMessage): boolean {
 export async function sendForBytes(
   base: URL,
   request: HttpRequest,
-): Promise<Omit<HttpResponse, "body"> & { readonly body: Buffer }> {
+): Promise<Omit<HttpResponse, "body" | "date"> & { readonly body: Buffer }> {
   return receive(base, request, async (response) => ({
     status: response.statusCode ?? 0,
     contentType: typeOf(response),
@@ -117,7 +119,8 @@ function typeOf(response: IncomingMessage): string {
 async function readResponse(response: IncomingMessage): Promise<HttpResponse> {
   const requestId = requestIdOf(response);
   const body = await readText(response);
-  return { status: response.statusCode ?? 0, contentType: typeOf(response), body, requestId };
+  const { date } = response.headers;
+  return { status: response.statusCode ?? 0, contentType: typeOf(response), body, requestId, date };
 }
 
 export function requestIdOf({ headers }: IncomingMessage): string | undefined {

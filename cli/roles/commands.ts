@@ -88,7 +88,7 @@ function store(io: Io): Command {
   return examples(command, "portico store copy sqlite: postgres://portico@127.0.0.1/portico");
 }
 
-const ownServices: Source = () => Object.keys(BUILT_IN_SERVICES).map((text) => ({ text }));
+export const ownServices: Source = () => Object.keys(BUILT_IN_SERVICES).map((text) => ({ text }));
 
 /**
  * A command with every setting that has an effect in this role and is allowed on a command line.
@@ -109,7 +109,7 @@ function role(name: RoleName, summary: string): Command {
 }
 
 /** The option of a setting. */
-function optionOf(key: keyof typeof SETTINGS): Option {
+export function optionOf(key: keyof typeof SETTINGS): Option {
   const setting = SETTINGS[key];
   const fallback = setting.default === undefined ? "" : ` (default ${setting.default})`;
   const option = new CompletedOption(`--${flagName(key)} <value>`, setting.meaning + fallback, completionOf(setting));

@@ -95,7 +95,8 @@ function certificateProblems(config: Config): Problem[] {
   }
 }
 
-function describeError(error: unknown): string {
+/** What an authority did wrong, after its name. */
+export function describeError(error: unknown): string {
   if (error === undefined) return "has not responded yet";
   if (!(error instanceof StatusError)) return `was not understood: ${error instanceof Error ? error.message : error}`;
   const { code, message, cause } = error;

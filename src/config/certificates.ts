@@ -107,7 +107,7 @@ function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): 
 }
 
 /** Why the operator must replace a certificate, in words; undefined if its time is right. */
-function timeFaultOf(cert: Buffer): string | undefined {
+export function timeFaultOf(cert: Buffer): string | undefined {
   const { from, to, fault } = validityOf(cert);
   if (fault !== undefined) return `${fault}: clients refuse it`;
   return to - Date.now() < Math.min(NOTICE_MS, (to - from) / 10) ? "expires soon: replace it" : undefined;
@@ -147,7 +147,7 @@ export function validityOf(cert: Buffer): { from: number; to: number; fault: str
  * Reads the files that the settings name.
  * @throws {ConfigError} if a file cannot be used
  */
-function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
+export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
   const { [settings.cert]: certFile, [settings.key]: keyFile } = config;
   const { [settings.cert]: certSetting, [settings.key]: keySetting } = SETTINGS;
   if ((certFile === undefined) !== (keyFile === undefined)) {

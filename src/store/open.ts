@@ -58,7 +58,7 @@ export async function openServiceStore(
   options: OpenOptions = {},
 ): Promise<KeyValueStore> {
   const { warn = () => {}, isNew = false } = options;
-  const file = isPostgresUrl(url) ? undefined : serviceFileOf(url, dataFolder);
+  const file = isPostgresUrl(url) ? undefined : storeFileOf("services", url, dataFolder);
   const isMissed = file !== undefined && !isNew && !existsSync(file) && readInstallation(dataFolder) !== undefined;
   const store = await open("services", url, dataFolder, options);
   if (isMissed) warn(`store ${file} was not there: it is made anew, and empty. If services kept anything, restore it`);
@@ -82,7 +82,7 @@ async function open(
 ): Promise<KeyValueStore> {
   const lostOf = (name: string) => (mustExist ? "" : lost(name));
   if (!isPostgresUrl(url)) {
-    const file = fileOf(url, dataFolder, FILES[kind]);
+    const file = storeFileOf(kind, url, dataFolder);
     return openSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: deadline, lost: lostOf(file) });
   }
   // Loaded only if used, because loading it makes the start slower.
@@ -102,7 +102,7 @@ export async function fillStore(
   { fill, warn }: { readonly fill: Fill; readonly warn: (message: string) => void },
 ): Promise<void> {
   if (!isPostgresUrl(url)) {
-    const file = fileOf(url, dataFolder, FILES[kind]);
+    const file = storeFileOf(kind, url, dataFolder);
     return fillSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: TIMEOUT_MS }, fill);
   }
   const { fillPostgres } = await import("./postgres.js");
@@ -131,9 +131,12 @@ export async function refuseServicesLeft(dataFolder: string): Promise<void> {
   );
 }
 
-/** @throws {StoreError} if the URL is not a SQLite URL */
-export function serviceFileOf(url: string, dataFolder: string): string {
-  return fileOf(url, dataFolder, FILES.services);
+/**
+ * The file of a store in SQLite.
+ * @throws {StoreError} if the URL is not a SQLite URL
+ */
+export function storeFileOf(kind: StoreKind, url: string, dataFolder: string): string {
+  return fileOf(url, dataFolder, FILES[kind]);
 }
 
 /** @throws {StoreError} if the URL is not a SQLite URL */

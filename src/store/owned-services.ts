@@ -13,7 +13,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readInstallationId } from "./installation.js";
-import { type OpenOptions, openServiceStore, serviceFileOf } from "./open.js";
+import { type OpenOptions, openServiceStore, storeFileOf } from "./open.js";
 import { isPostgresUrl } from "./postgres-url.js";
 import { type KeyValueStore, StoreError } from "./store.js";
 
@@ -41,7 +41,7 @@ export interface OwnedOptions extends Pick<OpenOptions, "warn" | "isNew"> {
 export function serviceStoreOf({ url, dataFolder, installation, joined }: OwnedOptions): string {
   if (isPostgresUrl(url)) return url;
   const isOwn = joined !== undefined && url === "sqlite:" && readInstallationId(dataFolder) !== installation;
-  return serviceFileOf(url, isOwn ? join(dataFolder, "services", joined) : dataFolder);
+  return storeFileOf("services", url, isOwn ? join(dataFolder, "services", joined) : dataFolder);
 }
 
 /** Whether the file exists outside the installation's own data folder. */

@@ -97,6 +97,17 @@ export class StoredTime {
   }
 }
 
+/**
+ * The newest time in the rows alone, in milliseconds since 1970; undefined without a row. For an
+ * operator who looks at a store that an authority may be using.
+ * @throws {StoreError}
+ */
+export async function newestTime(rows: Pick<Collection, "after">): Promise<number | undefined> {
+  const found = await rows.after("", Number.MAX_SAFE_INTEGER);
+  const times = found.flatMap(([, value]) => parse(value)).map(({ time }) => time);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
 function parse(value: string): { time: number; revision: number }[] {
   const [, time, revision] = /^(\d+) (\d+)$/.exec(value) ?? [];
   return time === undefined ? [] : [{ time: Number(time), revision: Number(revision) }];

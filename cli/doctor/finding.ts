@@ -1,0 +1,61 @@
+/** What a check of `portico doctor` finds, and the deadline of everything that a check waits for. */
+import { ConfigError } from "../../src/config/setting.js";
+import { StoreError } from "../../src/store/store.js";
+import { CommandError } from "../terminal/exit.js";
+
+/**
+ * `warning`: calls are served, and something must be mended soon. `problem`: something fails.
+ * `unchecked`: it cannot be seen from here.
+ */
+export type State = "ok" | "warning" | "problem" | "unchecked";
+
+export interface Finding {
+  /** What was checked, such as `store`. */
+  readonly check: string;
+  readonly state: State;
+  /** A sentence. If something is wrong, it says what to do. */
+  readonly text: string;
+}
+
+export type Check = () => Promise<readonly Finding[]>;
+
+/** The longest time for one input or output of a check, in milliseconds. */
+export const DEADLINE_MS = 2_000;
+
+/** The functions that make the findings of one check. */
+export function findingsOf(check: string) {
+  const make = (state: State) => (text: string) => ({ check, state, text });
+  return { ok: make("ok"), warning: make("warning"), problem: make("problem"), unchecked: make("unchecked") };
+}
+
+/**
+ * The result of an input or output that cannot be aborted.
+ * @throws {CommandError} if it does not end within DEADLINE_MS
+ */
+export async function inTime<T>(what: string, result: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new CommandError(`${what} within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS);
+  });
+  return Promise.race([result, late]).finally(() => clearTimeout(timer));
+}
+
+/** Runs a check. An error that an operator can mend becomes a problem. */
+export async function findingsFrom(check: string, run: Check): Promise<readonly Finding[]> {
+  try {
+    return await run();
+  } catch (error) {
+    return [findingsOf(check).problem(textOf(error))];
+  }
+}
+
+/** @throws {unknown} the error itself, if it is an error in Portico */
+function textOf(error: unknown): string {
+  const isMendable =
+    error instanceof ConfigError ||
+    error instanceof StoreError ||
+    error instanceof CommandError ||
+    (error instanceof Error && "code" in error);
+  if (!isMendable) throw error;
+  return error.message.replace(/\s+/g, " ").trim();
+}

@@ -1,0 +1,89 @@
+/** Who listens on the ports of a role. */
+import { connect as connectHttp2 } from "node:http2";
+import { connect } from "node:net";
+import { type Address, formatAddress } from "../../src/address/address.js";
+import { type Config, SETTINGS } from "../../src/config/config.js";
+import { GRPC_PORT, HTTP_PORT, type RoleName } from "../../src/config/setting.js";
+import { ListenError } from "../../src/process/listen.js";
+import { send } from "../http/request.js";
+import { tryPorts } from "../roles/try-ports.js";
+import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
+
+type Key = "http" | "grpc" | "admin";
+
+const { ok, problem } = findingsOf("ports");
+
+export function checkPorts(role: RoleName, config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
+  const keys = [
+    ...(HTTP_PORT.includes(role) ? (["http"] as const) : []),
+    ...(GRPC_PORT.includes(role) ? (["grpc"] as const) : []),
+    "admin" as const,
+  ];
+  return Promise.all(keys.map((key) => checkPort(key, config, signal)));
+}
+
+async function checkPort(key: Key, config: Config, signal: AbortSignal): Promise<Finding> {
+  const { variable } = SETTINGS[key];
+  const { port } = config[key];
+  const name = `${formatAddress(config[key])} (${variable})`;
+  if (port === 0) return ok(`${name} is any free port`);
+  if (!(await isAnswered(reachable(config[key])))) return tryToListen(key, config, name);
+  if (await isPortico(key, config, signal)) return ok(`Portico responds at ${name}`);
+  return problem(`Another program listens on ${name}: stop it, or name another address in ${variable}`);
+}
+
+/** Listens for a moment, to find out whether this user may. */
+async function tryToListen(key: Key, config: Config, name: string): Promise<Finding> {
+  try {
+    await tryPorts([key], config);
+    return ok(`${name} is free: nothing listens there yet`);
+  } catch (error) {
+    if (error instanceof ListenError) return problem(error.message);
+    throw error;
+  }
+}
+
+/** Where this machine reaches a port that listens on all addresses. */
+export function reachable({ host, port }: Address): Address {
+  if (host === "0.0.0.0") return { host: "127.0.0.1", port };
+  return host === "::" ? { host: "::1", port } : { host, port };
+}
+
+function isAnswered(address: Address): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(address);
+    const end = (answered: boolean) => () => {
+      socket.destroy();
+      resolve(answered);
+    };
+    socket.setTimeout(DEADLINE_MS, end(false)).once("connect", end(true)).once("error", end(false));
+  });
+}
+
+async function isPortico(key: Key, config: Config, signal: AbortSignal): Promise<boolean> {
+  const address = formatAddress(reachable(config[key]));
+  const cert = { http: config.httpTlsCert, grpc: config.tlsCert, admin: undefined }[key];
+  // With TLS a name is needed to call; see checkGateway.
+  if (cert !== undefined) return true;
+  if (key === "grpc") return speaksHttp2(`http://${address}`);
+  try {
+    const base = new URL(`http://${address}`);
+    const { body } = await send(base, { method: "GET", path: "/livez", timeoutMs: DEADLINE_MS, signal });
+    return body === '{"Status":"alive"}';
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the server sends the settings frame that begins HTTP/2 (RFC 9113 §3.4). */
+function speaksHttp2(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const session = connectHttp2(url);
+    const end = (speaks: boolean) => () => {
+      session.destroy();
+      resolve(speaks);
+    };
+    session.setTimeout(DEADLINE_MS, end(false));
+    session.once("remoteSettings", end(true)).once("close", end(false)).on("error", end(false));
+  });
+}

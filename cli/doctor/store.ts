@@ -1,0 +1,68 @@
+/** The stores: whether they open, who uses them, and whether this machine's clock fits them. */
+import { existsSync } from "node:fs";
+import { newestTime } from "../../services/auth/log/time/stored-time.js";
+import { type Config, SETTINGS } from "../../src/config/config.js";
+import { collectionOf } from "../../src/store/collection.js";
+import { isInUse } from "../../src/store/copy.js";
+import { missedInstallation } from "../../src/store/installation.js";
+import { openServiceStore, openStore, storeFileOf } from "../../src/store/open.js";
+import { isPostgresUrl } from "../../src/store/postgres-url.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+import { compareClocks, compareWithStore } from "./clock.js";
+import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
+
+const { ok, warning } = findingsOf("store");
+
+/** The authority's store. */
+export async function checkStore(config: Config): Promise<readonly Finding[]> {
+  const { store: url, data } = config;
+  const isAbsent = !isPostgresUrl(url) && !existsSync(storeFileOf("authority", url, data));
+  if (isAbsent && missedInstallation(data) === undefined) {
+    return [ok(`There is no store in ${data} yet: the first start creates it (${SETTINGS.store.variable})`)];
+  }
+  return opened(
+    (options) => openStore(url, data, options),
+    async (store) => {
+      const uses = (await isInUse(store)) ? "an authority uses it" : "no authority uses it now";
+      return [ok(`${store.name} opens; ${uses}`), await checkClock(store)];
+    },
+  );
+}
+
+/** The store of the built-in services of `portico server`, or of a service on Postgres. */
+export async function checkServiceStore(config: Config): Promise<readonly Finding[]> {
+  const { serviceStore: url, data } = config;
+  if (!isPostgresUrl(url) && !existsSync(storeFileOf("services", url, data))) return [];
+  return opened(
+    (options) => openServiceStore(url, data, options),
+    async ({ name }) => [ok(`${name} opens`)],
+  );
+}
+
+interface Options {
+  readonly timeoutMs: number;
+  readonly mustExist: true;
+  readonly warn: (message: string) => void;
+}
+
+/** @throws {StoreError} if the store does not open */
+async function opened(
+  open: (options: Options) => Promise<KeyValueStore>,
+  check: (store: KeyValueStore) => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  const warnings: Finding[] = [];
+  const warn = (message: string): void => void warnings.push(warning(message));
+  const store = await open({ timeoutMs: DEADLINE_MS, mustExist: true, warn });
+  try {
+    return [...(await check(store)), ...warnings];
+  } finally {
+    await store.close();
+  }
+}
+
+async function checkClock(store: KeyValueStore): Promise<Finding> {
+  const sent = Date.now();
+  const time = await store.time();
+  if (time !== undefined) return compareClocks("the database", time, { sent, received: Date.now() });
+  return compareWithStore(await newestTime(collectionOf(store, "time")), Date.now());
+}
