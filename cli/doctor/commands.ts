@@ -10,7 +10,7 @@ import { examples, newCommand } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { type Column, type Format, outputOption, printList } from "../terminal/output.js";
-import type { Finding, State } from "./finding.js";
+import type { Finding, FindingState } from "./finding.js";
 
 const ROLES: readonly RoleName[] = ["server", "gateway", "authority", "service"];
 
@@ -98,7 +98,7 @@ function ownUrl(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** What must be mended comes first. */
-const ORDER: readonly State[] = ["problem", "warning", "ok", "unchecked"];
+const ORDER: readonly FindingState[] = ["problem", "warning", "ok", "unchecked"];
 
 function sorted(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));

@@ -7,7 +7,7 @@ import { type Finding, findingsOf, inTime } from "./finding.js";
 const MIB = 1024 ** 2;
 /** A store that has less space soon refuses changes, in bytes. */
 const MIN_FREE = 64 * MIB;
-/** With less space than both of these, in bytes and as a share of the disk, somebody must act. */
+/** Less than both of these, in bytes and as a share of the disk, is a warning. */
 const LOW = { bytes: 5 * 1024 * MIB, share: 0.1 };
 
 /** Space on a disk, in bytes, and how many files can still be made. */

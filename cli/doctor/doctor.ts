@@ -18,7 +18,7 @@ import { checkVariables } from "./settings.js";
 import { checkServiceStore, checkStore } from "./store.js";
 
 /** Where the command runs. */
-export interface Place {
+export interface Surroundings {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   /** The gateway to call; undefined where its address cannot be known. */
@@ -34,7 +34,7 @@ export interface LocalRole {
 }
 
 /** @param local undefined to look at a gateway from elsewhere */
-export async function examine(place: Place, local: LocalRole | undefined): Promise<readonly Finding[]> {
+export async function examine(place: Surroundings, local: LocalRole | undefined): Promise<readonly Finding[]> {
   const checks = [
     ...variableChecks(place, local),
     ...(local ? localChecks(place, local) : outsideOnly()),
@@ -45,7 +45,7 @@ export async function examine(place: Place, local: LocalRole | undefined): Promi
 
 type NamedCheck = readonly [name: string, check: Check];
 
-function variableChecks({ env }: Place, local: LocalRole | undefined): NamedCheck[] {
+function variableChecks({ env }: Surroundings, local: LocalRole | undefined): NamedCheck[] {
   return [
     ["settings", async () => checkVariables(local?.role, env)],
     ["versions", async () => [checkNode(process.versions.node)]],
@@ -58,7 +58,7 @@ function outsideOnly(): NamedCheck[] {
   return [["machine", async () => [findingsOf("machine").unchecked(text)]]];
 }
 
-function localChecks({ env, signal }: Place, { role, service, flags }: LocalRole): NamedCheck[] {
+function localChecks({ env, signal }: Surroundings, { role, service, flags }: LocalRole): NamedCheck[] {
   const { ok, problem } = findingsOf("settings");
   let config: Config;
   try {
@@ -102,7 +102,7 @@ function joiningChecks(role: RoleName, service: string | undefined, config: Conf
   ];
 }
 
-function gatewayChecks({ gateway, signal }: Place): NamedCheck[] {
+function gatewayChecks({ gateway, signal }: Surroundings): NamedCheck[] {
   if (gateway === undefined) {
     const text = "No call was made, because no gateway is known here. To call one, add: --url ADDRESS";
     return [["call", async () => [findingsOf("call").unchecked(text)]]];

@@ -1,4 +1,4 @@
-/** What a check of `portico doctor` finds, and the deadline of everything that a check waits for. */
+/** What a check of `portico doctor` finds, and the deadline of its inputs and outputs. */
 import { ConfigError } from "../../src/config/setting.js";
 import { StoreError } from "../../src/store/store.js";
 import { CommandError } from "../terminal/exit.js";
@@ -7,12 +7,12 @@ import { CommandError } from "../terminal/exit.js";
  * `warning`: calls are served, and something must be mended soon. `problem`: something fails.
  * `unchecked`: it cannot be seen from here.
  */
-export type State = "ok" | "warning" | "problem" | "unchecked";
+export type FindingState = "ok" | "warning" | "problem" | "unchecked";
 
 export interface Finding {
   /** What was checked, such as `store`. */
   readonly check: string;
-  readonly state: State;
+  readonly state: FindingState;
   /** A sentence. If something is wrong, it says what to do. */
   readonly text: string;
 }
@@ -24,7 +24,7 @@ export const DEADLINE_MS = 2_000;
 
 /** The functions that make the findings of one check. */
 export function findingsOf(check: string) {
-  const make = (state: State) => (text: string) => ({ check, state, text });
+  const make = (state: FindingState) => (text: string) => ({ check, state, text });
   return { ok: make("ok"), warning: make("warning"), problem: make("problem"), unchecked: make("unchecked") };
 }
 

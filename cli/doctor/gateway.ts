@@ -1,4 +1,4 @@
-/** A gateway, from where its callers are: its address, clock, version, token, and a call through. */
+/** A gateway as its callers see it: address, certificate, clock, version, token, and a call. */
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import packageJson from "../../package.json" with { type: "json" };
