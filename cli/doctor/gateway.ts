@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from "node:tls";
 import packageJson from "../../package.json" with { type: "json" };
 import { readError } from "../../src/api/errors.js";
 import type { QuietConnection } from "../command/connection.js";
-import { type HttpResponse, send } from "../http/request.js";
+import { type HttpResponse, jsonOf, send } from "../http/request.js";
 import { checkTime } from "./certificates.js";
 import { compareClocks } from "./clock.js";
 import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
@@ -91,7 +91,7 @@ async function checkCall(gateway: QuietConnection, signal: AbortSignal): Promise
   if (listed.status !== 200) return [call.problem(refusal("the registry", listed))];
   const known =
     gateway.token === undefined ? token.unchecked(`There is no login here. ${login}`) : token.ok("The token is valid");
-  const { services = [] } = JSON.parse(listed.body) as { readonly services?: readonly { readonly name: string }[] };
+  const { services = [] } = JSON.parse(jsonOf(listed)) as { readonly services?: readonly { readonly name: string }[] };
   if (!services.some(({ name }) => name === "helloworld")) {
     const text = "The registry responded. No service was called, because this caller sees no helloworld";
     return [known, call.unchecked(text)];
