@@ -42,6 +42,7 @@ export async function checkServiceStore(config: Config): Promise<readonly Findin
 interface Options {
   readonly timeoutMs: number;
   readonly mustExist: true;
+  readonly keepsFormat: true;
   readonly warn: (message: string) => void;
 }
 
@@ -52,7 +53,7 @@ async function opened(
 ): Promise<readonly Finding[]> {
   const warnings: Finding[] = [];
   const warn = (message: string): void => void warnings.push(warning(message));
-  const store = await open({ timeoutMs: DEADLINE_MS, mustExist: true, warn });
+  const store = await open({ timeoutMs: DEADLINE_MS, mustExist: true, keepsFormat: true, warn });
   try {
     return [...(await check(store)), ...warnings];
   } finally {

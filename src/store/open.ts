@@ -26,6 +26,8 @@ export interface OpenOptions {
   readonly warn?: (message: string) => void;
   /** Whether an absent store is an error. If not, the store is created. */
   readonly mustExist?: boolean;
+  /** Whether a store of an older format is an error. If not, it is upgraded. */
+  readonly keepsFormat?: boolean;
   /** Whether this start sets up the installation. Then an absent store is not an error. */
   readonly isNew?: boolean | undefined;
 }
@@ -77,6 +79,7 @@ async function open(
     timeoutMs: deadline = TIMEOUT_MS,
     warn = () => {},
     mustExist = false,
+    keepsFormat = false,
     lost = () => undefined,
   }: OpenOptions & { readonly lost?: (name: string) => string | undefined },
 ): Promise<KeyValueStore> {
@@ -87,7 +90,7 @@ async function open(
   }
   // Loaded only if used, because loading it makes the start slower.
   const { openPostgres } = await import("./postgres.js");
-  return openPostgres({ kind, url, timeoutMs: deadline, warn, lost: lostOf });
+  return openPostgres({ kind, url, timeoutMs: deadline, warn, lost: lostOf, keepsFormat });
 }
 
 /**

@@ -57,6 +57,8 @@ interface Prepare {
    * empty, or a comma and what to do.
    */
   readonly lost: string | undefined;
+  /** Whether an older format is an error. */
+  readonly keepsFormat: boolean;
 }
 
 /**
@@ -66,7 +68,8 @@ interface Prepare {
  * @throws {StoreError} if the schema is of another kind, of a newer version, from before the first
  *   release, or lost
  */
-export async function prepareSchema(client: pg.ClientBase, { kind, name, schema, lost }: Prepare): Promise<string> {
+export async function prepareSchema(client: pg.ClientBase, options: Prepare): Promise<string> {
+  const { kind, name, schema, lost, keepsFormat } = options;
   await client.query("BEGIN");
   // The lock is held until the end of the transaction.
   await client.query("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [`portico ${schema}`]);
@@ -84,6 +87,9 @@ export async function prepareSchema(client: pg.ClientBase, { kind, name, schema,
   if (format > newest) throw new StoreError(newer(name, format, newest));
   if (format > NEW && format < kind.oldest)
     throw new StoreError(`store ${name} ${unreleased(format, kind.oldest, kind.setting)}`);
+  const isComplete = format === newest && Object.keys(kind.tables).every((table) => tables.includes(table));
+  if (keepsFormat && !isComplete)
+    throw new StoreError(`store ${name} has an older format: a start of this version upgrades it`);
   await client.query(`SET LOCAL search_path TO ${schema}`);
   const done = Math.max(format - kind.oldest + 1, 0);
   for (const statement of kind.formats.slice(done).flat()) await client.query(statement);

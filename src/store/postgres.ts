@@ -103,6 +103,8 @@ interface Options {
    * end of the error for an absent store: empty, or a comma and what to do.
    */
   readonly lost: (name: string) => string | undefined;
+  /** Whether an older format is an error. If not, the store is upgraded. */
+  readonly keepsFormat?: boolean;
 }
 
 /**
@@ -128,7 +130,8 @@ export async function fillPostgres(options: Omit<Options, "lost">, fill: Fill): 
   }
 }
 
-async function open(kind: SchemaKind, { kind: whose, url, timeoutMs, warn, lost }: Options) {
+async function open(kind: SchemaKind, options: Options) {
+  const { kind: whose, url, timeoutMs, warn, lost, keepsFormat = false } = options;
   const address = readPostgresUrl(url, kind.defaultSchema);
   const { name, schema } = address;
   let id: string | undefined;
@@ -154,7 +157,7 @@ async function open(kind: SchemaKind, { kind: whose, url, timeoutMs, warn, lost 
   };
   try {
     await database.use(connect("write"), async (client) => {
-      id = await prepareSchema(client, { kind, name, schema, lost: lost(name) });
+      id = await prepareSchema(client, { kind, name, schema, lost: lost(name), keepsFormat });
     });
   } catch (error) {
     await database.close();

@@ -78,6 +78,16 @@ t.test("refuses a database that is", { skip: noPostgres }, async (t) => {
     t.match((await errorOf(log.get("1")))?.message, /a newer Portico has upgraded it; run that version$/);
   });
 
+  t.test("of an older format, for a reader that upgrades nothing", async (t) => {
+    const database = await server.createDatabase();
+    await (await openStore(server.url(database), t.testdir())).close();
+    await server.query("DROP TABLE portico.installation", database);
+    const error = await errorOf(openStore(server.url(database), t.testdir(), { mustExist: true, keepsFormat: true }));
+    t.match(error, { name: "StoreError", message: /has an older format: a start of this version upgrades it$/ });
+    const tables = await server.query("SELECT FROM pg_tables WHERE tablename = 'installation'", database);
+    t.same(tables, [], "it is left as it is");
+  });
+
   t.test("not the one from the start of the process", async (t) => {
     const database = await server.createDatabase();
     const log = collectionOf(await openOn(t, server, { url: server.url(database) }), "log");

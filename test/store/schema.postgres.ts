@@ -31,7 +31,7 @@ async function prepare(t: Test, server: PostgresServer, database: string, kind: 
   client.on("error", () => undefined);
   await client.connect();
   t.teardown(() => client.end());
-  return prepareSchema(client, { kind, name: "x", schema: "portico", lost: undefined });
+  return prepareSchema(client, { kind, name: "x", schema: "portico", lost: undefined, keepsFormat: false });
 }
 
 t.test("a schema", { skip: noPostgres }, async (t) => {
