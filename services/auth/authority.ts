@@ -228,9 +228,10 @@ interface Parts {
 }
 
 function serviceOf(options: AuthorityOptions, parts: Parts): Service {
-  const { maxRules, leaseMs, log, joinsOtherwise = () => false, checkService = () => undefined } = options;
+  const { maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
+  const { joinsOtherwise = () => false, checkService = () => undefined } = options;
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
-  const issuerKeys = new IssuerKeys();
+  const issuerKeys = new IssuerKeys(clocks.elapsed);
   const jwts = new Jwts({ changes, keys: issuerKeys });
   const signIns = new IssuerSignIns({ changes, keys: issuerKeys });
   return {

@@ -84,6 +84,8 @@ export interface Deployment {
 export interface DeployOptions {
   readonly flags?: Flags;
   readonly level?: string;
+  /** Clocks of the authority, instead of the machine's. */
+  readonly clocks?: Parameters<typeof openAuthority>[0]["clocks"];
   /** Notified of the calls to the service probe. */
   readonly events?: Parameters<typeof createProbe>[0];
   /** Built-in routes besides health and documents. */
@@ -142,6 +144,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     passwordCost: CHEAP,
     maxRules: config.maxRules,
     leaseMs: config.lease,
+    clocks: options.clocks,
     log,
   });
   let guard: OpenGuard | undefined;

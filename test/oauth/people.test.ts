@@ -1,7 +1,9 @@
 // People sign in by their company's issuer, which is oidc-provider here, and each is one account.
 import t, { type Test } from "tap";
+import { FETCH_INTERVAL } from "../../services/auth/jwt/issuer-keys.js";
+import type { DeployOptions } from "../gateway/deployment.js";
 import { type Door, openDoor } from "./browser.js";
-import { allow, Browser, PUBLIC, reasonOn, refresh, registerApp, signInAs } from "./people.js";
+import { allow, Browser, goToIssuer, PUBLIC, reasonOn, refresh, registerApp, signInAs, signInThere } from "./people.js";
 import { CLIENT, type OpenProvider, openProvider } from "./provider.js";
 
 const ANN = { email: "ann@acme.example", email_verified: true, groups: ["staff"] };
@@ -15,8 +17,8 @@ interface Company {
   readonly provider: OpenProvider;
 }
 
-async function company(t: Test, signIn: Record<string, unknown> = {}): Promise<Company> {
-  const door = await openDoor(t, { flags: { publicUrl: PUBLIC } });
+async function company(t: Test, signIn: Record<string, unknown> = {}, options: DeployOptions = {}): Promise<Company> {
+  const door = await openDoor(t, { flags: { publicUrl: PUBLIC }, ...options });
   const provider = await openProvider(t, `${PUBLIC}/oauth/callback/company`);
   await createIssuer({ door, provider }, { createAccounts: true, ...signIn });
   await registerApp(door);
@@ -64,14 +66,18 @@ t.test("a person signs in, gets an account, and comes back as the same one", asy
   t.match(await signInAs(browser, "ann1"), { status: 200 }, "also in a browser that the issuer knows");
 });
 
-t.test("keys of the issuer roll", async (t) => {
-  const { door, provider } = await company(t);
+t.test("keys of the issuer roll: new ones are fetched, once in twelve seconds", async (t) => {
+  let passed = 0;
+  const clocks = { wall: () => Date.now() + passed, elapsed: () => performance.now() + passed };
+  const { door, provider } = await company(t, {}, { clocks });
   t.equal((await signInAs(new Browser(door), "ann1")).status, 200);
-  const second = new Browser(door);
+  passed += FETCH_INTERVAL;
   await provider.rollKeys("second");
-  const page = await signInAs(second, "ann1");
-  // Keys are fetched five times a minute at most.
-  t.match(reasonOn(page), /200|its issuer has no such key/);
+  t.equal((await signInAs(new Browser(door), "ann1")).status, 200, "fetched at once");
+  await provider.rollKeys("third");
+  t.match(reasonOn(await signInAs(new Browser(door), "ann1")), /400 .*its issuer has no such key/, "not yet again");
+  passed += FETCH_INTERVAL;
+  t.equal((await signInAs(new Browser(door), "ann1")).status, 200);
 });
 
 /** What the issuer says, how it may be used, and what the person reads. */
@@ -125,6 +131,23 @@ t.test("a second person with the same address is refused until an administrator 
   const tokens = await allow(door, second, await signInAs(second, "ann2"));
   t.same(await accountOf(door, tokens.access_token), { account: "ann-two", scopes: ["own", "employee", "agent:app"] });
   await t.rejects(door.auth("Accounts/Link", { name: "admin", issuer: "company", subject: "ann2" }), /is the account/);
+});
+
+t.test("an account that is disabled while the person is at the issuer signs nobody in", async (t) => {
+  const it = await company(t);
+  const { door } = it;
+  await signInAs(new Browser(door), "ann1");
+  const browser = new Browser(door);
+  const { headers } = await goToIssuer(browser);
+  await door.auth("Accounts/SetDisabled", { name: ANN.email, disabled: true });
+  it.provider.people.ann1 = { ...ANN, groups: ["ops"] };
+  const last = async () => (await door.auth<{ records: { action: string }[] }>("Audit/List")).records[0]?.action;
+  const page = await signInThere(browser, headers.get("location") ?? "", "ann1");
+  t.match(reasonOn(page), /^400 The account ann@acme.example is disabled; an administrator can enable it\.$/);
+  t.equal(await last(), "account disabled", "no record of a sign-in");
+  t.same(await scopesOf(it, ANN.email), ["employee"], "and no scopes");
+  await door.auth("Accounts/SetDisabled", { name: ANN.email, disabled: false });
+  t.equal((await signInAs(browser, "ann1")).status, 200, "enabled again");
 });
 
 t.test("groups are read at each sign-in, and own scopes stay", async (t) => {

@@ -111,7 +111,12 @@ export async function goToIssuer(browser: Browser): Promise<Page> {
 
 /** Signs in at oidc-provider, and comes back: the consent page, or the page that says why not. */
 export async function signInAs(browser: Browser, sub: string): Promise<Page> {
-  let page = await browser.open((await goToIssuer(browser)).headers.get("location") ?? "");
+  return signInThere(browser, (await goToIssuer(browser)).headers.get("location") ?? "", sub);
+}
+
+/** The same from the redirect to the issuer on. */
+export async function signInThere(browser: Browser, location: string, sub: string): Promise<Page> {
+  let page = await browser.open(location);
   if (/name="login"/.test(page.text)) page = await browser.submit(page, { login: sub, password: "of the issuer" });
   return /name="prompt" value="consent"/.test(page.text) ? browser.submit(page) : page;
 }

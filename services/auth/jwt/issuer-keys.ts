@@ -37,7 +37,7 @@ export class IssuerKeys {
   readonly #known = new BoundedMap<string, Known>(MAX_ISSUERS);
   readonly #now: () => number;
 
-  /** @param now in milliseconds by the monotonic clock */
+  /** @param now in milliseconds by a clock that is never set */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }

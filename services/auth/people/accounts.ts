@@ -3,7 +3,7 @@
  * issuer may give a name, or an e-mail address, to another person later.
  */
 import { ACCOUNT_NAME } from "../../../src/contract/names.js";
-import { MAX_ACCOUNTS } from "../endpoints/checks.js";
+import { disabledDetail, MAX_ACCOUNTS } from "../endpoints/checks.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { Identity } from "./openid.js";
@@ -20,7 +20,7 @@ export function accountOfPerson(state: State, issuer: SignInIssuer, identity: Id
   const link = state.people.link({ namespace, issuer: vouching, subject });
   if (link !== undefined) {
     const present = state.account(namespace, link.account);
-    if (present?.disabled) return { refused: `Your account ${link.account} is disabled` };
+    if (present?.disabled) return { refused: disabledDetail(link.account) };
     return { account: link.account, events: [] };
   }
   const refer = `An administrator can give you an account${commandFor(vouching, subject)}`;
