@@ -17,6 +17,7 @@ import { checkedLimit, MAX_LIMITS } from "../endpoints/limits.js";
 import { checkedRule, ruleSet } from "../endpoints/rules.js";
 import { checkIssuer, MAX_ISSUERS } from "../jwt/issuers.js";
 import { checkFits, checkTrust } from "../jwt/trusts.js";
+import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import { checkSize } from "../stored-services.js";
 import { type Differences, Draft, differencesIn, inItem } from "./draft.js";
@@ -97,17 +98,20 @@ function checkedAccount(account: Account, place: string): Account {
 }
 
 function putAccounts(draft: Draft, { wanted }: Differences<Account>, { caller }: PlanOptions): void {
-  const { namespace } = draft;
+  const { namespace, state } = draft;
+  const given = state.people.scopesOfGroups(namespace);
   for (const { item, place, present } of wanted) {
     const { name, scopes, disabled } = item;
     inItem(place, () => {
-      if (present !== undefined) checkMayChange(caller, present);
+      checkMayChange(caller, withAllScopes(draft, item));
       checkMayGive(caller, scopes, present?.scopes);
     });
     if (present === undefined) {
       draft.add({ $case: "accountCreated", value: { namespace, name, scopes, password: undefined } });
     } else if (present.scopes.join() !== scopes.join()) {
-      draft.add({ $case: "scopesSet", value: { namespace, name, scopes } });
+      draft.add(...scopesOwned(state, namespace, item));
+      const others = [...(given.get(name) ?? [])].filter((scope) => !scopes.includes(scope));
+      draft.add({ $case: "scopesSet", value: { namespace, name, scopes: [...scopes, ...others] } });
     }
     if (disabled === (present?.disabled ?? false)) continue;
     if (disabled) draft.add({ $case: "accountDeleted", value: { namespace, name, disabled } });
@@ -115,9 +119,25 @@ function putAccounts(draft: Draft, { wanted }: Differences<Account>, { caller }:
   }
 }
 
+/** As it is now, with scopes that groups give: a configuration has none of those. */
+function withAllScopes({ state, namespace }: Draft, { name }: Account) {
+  return state.account(namespace, name) ?? { name, scopes: [] };
+}
+
+/** Scopes that groups gave so far, and that the account now has whatever its groups are. */
+function scopesOwned(state: State, namespace: string, { name, scopes: owned }: Account): LogEvent[] {
+  return state.people
+    .linksOf(namespace, name)
+    .filter(({ scopes }) => scopes.some((scope) => owned.includes(scope)))
+    .map(({ issuer, subject, scopes: all }) => {
+      const scopes = all.filter((scope) => !owned.includes(scope));
+      return { $case: "personRead", value: { namespace, issuer, subject, scopes, refreshToken: "" } };
+    });
+}
+
 function deleteAccounts(draft: Draft, { unlisted }: Differences<Account>, { caller }: PlanOptions): void {
   for (const account of unlisted) {
-    inItem("accounts", () => checkMayChange(caller, account));
+    inItem("accounts", () => checkMayChange(caller, withAllScopes(draft, account)));
     draft.add({ $case: "accountDeleted", value: { namespace: draft.namespace, name: account.name } });
   }
 }

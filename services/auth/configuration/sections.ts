@@ -13,6 +13,7 @@ import { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { compareRules } from "../endpoints/rules.js";
+import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 
 type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "trusts";
@@ -60,7 +61,7 @@ export const ACCOUNTS: Section<Account> = {
   part: AdminPart.ACCOUNTS,
   of: ({ accounts }) => accounts?.accounts,
   with: (accounts) => ({ accounts: { accounts } }),
-  read: (state, namespace) => state.accounts(namespace).map(configuredAccount).sort(byKey),
+  read: (state, namespace) => ownAccounts(state, namespace).map(configuredAccount).sort(byKey),
   encode: (account) => Account.encode(configuredAccount(account)).finish(),
 };
 
@@ -113,6 +114,15 @@ export function configuredAccount({
   disabled = false,
 }: Pick<Account, "name" | "scopes"> & { disabled?: boolean | undefined }): Account {
   return { name, scopes: [...new Set(scopes)].sort(), disabled, created: undefined, withoutPassword: false };
+}
+
+/** Without scopes that groups give: another group is no change of the configuration. */
+function ownAccounts(state: State, namespace: string): Pick<AccountState, "name" | "scopes" | "disabled">[] {
+  const given = state.people.scopesOfGroups(namespace);
+  return state.accounts(namespace).map(({ name, scopes, disabled }) => {
+    const others = given.get(name);
+    return { name, scopes: others === undefined ? scopes : scopes.filter((scope) => !others.has(scope)), disabled };
+  });
 }
 
 /** Those by which people sign in are left out, because they have a secret. */

@@ -34,12 +34,18 @@ export interface AccountInput {
 }
 
 export interface AccountList {
-  /** By name, with `scopes` and `disabled`. The other fields are absent, and ignored in requests. */
+  /**
+   * By name, with `disabled`, and the `scopes` that an account has not by the groups of its people
+   * only. The other fields are absent, and ignored in requests.
+   */
   readonly accounts: readonly Account[];
 }
 
 export interface AccountListInput {
-  /** By name, with `scopes` and `disabled`. The other fields are absent, and ignored in requests. */
+  /**
+   * By name, with `disabled`, and the `scopes` that an account has not by the groups of its people
+   * only. The other fields are absent, and ignored in requests.
+   */
   readonly accounts?: readonly AccountInput[] | undefined;
 }
 

@@ -1,6 +1,8 @@
 // The configuration of a namespace as a whole: read, planned, and applied in one revision or not at
 // all.
-import t from "tap";
+import t, { type Test } from "tap";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService, ListAuditRequest } from "../../../src/gen/portico/auth/v1/audit.js";
@@ -10,7 +12,9 @@ import { type Limit, Per } from "../../../src/gen/portico/auth/v1/limits.js";
 import { Access, type Rule, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
-import { type Open, open, PASSWORD } from "./open.js";
+import { toTimestamp } from "../../../src/time.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { type Open, open, openJournal, PASSWORD } from "./open.js";
 
 const CALL = "service:helloworld:Helloworld.Call";
 const GITHUB = "https://token.actions.githubusercontent.com";
@@ -324,6 +328,70 @@ t.test("an issuer by which people sign in is in no configuration, because it has
     const wanted = { ...configuration({}), issuers: { issuers: [given] } };
     await t.rejects(opened.call(ConfigurationsService.apply, { configuration: wanted, ...PRUNE }, token), { message });
   }
+});
+
+/** An authority with the account ann, who is a person of an issuer. */
+async function openWithPerson(t: Test) {
+  const store = openMemoryStore();
+  const opened = await open(t, { store });
+  const token = await opened.login();
+  const signIn = IssuerSignIn.fromPartial({ clientId: "portico" });
+  const company = { name: "company", url: "https://company.example", signIn, clientSecret: "secret" };
+  await opened.call(IssuersService.create, company, token);
+  await apply(opened, token, { accounts: [account("ann", ["own"])] });
+  const person = { issuer: "company", subject: "1" };
+  const journal = await openJournal(store);
+  const unset = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n };
+  const link = { namespace: "default", ...person, account: "ann", ...unset };
+  await journal.commit(PORTICO, () => [{ $case: "personLinked", value: { link } }]);
+  t.teardown(() => journal.close());
+  let attempts = 0;
+  const groupsGive = (...scopes: string[]) => {
+    const attemptSha256 = hashToken(`${attempts++}`);
+    const attemptExpires = toTimestamp(Date.now() + 600_000);
+    const value = { namespace: "default", ...person, scopes, refreshToken: "", attemptSha256, attemptExpires };
+    return journal.commit(PORTICO, () => [{ $case: "personSignedIn", value }]);
+  };
+  const scopes = async () =>
+    (await opened.call(AccountsService.list, { pageSize: 0, pageToken: "" }, token)).accounts.find(
+      ({ name }) => name === "ann",
+    )?.scopes;
+  return { opened, token, groupsGive, scopes };
+}
+
+t.test("scopes that groups give are in no configuration, and stay when one is applied", async (t) => {
+  const { opened, token, groupsGive, scopes } = await openWithPerson(t);
+  const configured = async () =>
+    (await reader(opened, token)())?.accounts?.accounts.find(({ name }) => name === "ann")?.scopes;
+  const { etag } = await plan(opened, token, {});
+  await groupsGive("employee");
+  t.same(await scopes(), ["own", "employee"]);
+  t.same(await configured(), ["own"]);
+  t.equal((await plan(opened, token, {})).etag, etag, "another group is no change");
+  const same = await opened.call(
+    ConfigurationsService.apply,
+    { configuration: await reader(opened, token)(), ...PRUNE },
+    token,
+  );
+  t.equal(same.revision, 0n);
+  await apply(opened, token, { accounts: [account("ann", ["other"])] });
+  t.same(await scopes(), ["other", "employee"]);
+  t.ok((await apply(opened, token, { accounts: [account("ann", ["employee"])] })).revision > 0n);
+  t.same(await configured(), ["employee"], "also where a group gives it");
+  t.equal((await apply(opened, token, { accounts: [account("ann", ["employee"])] })).revision, 0n);
+  await groupsGive();
+  t.same(await scopes(), ["employee"], "it is the account's own, so it stays without the group");
+});
+
+t.test("who administers by a group is changed by the scope admin only", async (t) => {
+  const { opened, token, groupsGive } = await openWithPerson(t);
+  await groupsGive("admin");
+  await opened.call(AccountsService.create, { name: "dora", password: PASSWORD, scopes: ["admin:accounts"] }, token);
+  const dora = await opened.login("dora");
+  const denied = { code: Code.PERMISSION_DENIED, message: /ann holds the scope admin/ };
+  await t.rejects(apply(opened, dora, { accounts: [account("ann", ["own"], true)] }), denied);
+  const others = [account("dora", ["admin:accounts"]), account("admin", ["admin"])];
+  await t.rejects(apply(opened, dora, { accounts: others }, PRUNE), denied, "nor deleted");
 });
 
 t.test("two of one plan at once: one is applied, the other one refused", async (t) => {

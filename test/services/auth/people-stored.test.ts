@@ -73,6 +73,15 @@ t.test("a person, from the log, a draft and a snapshot", async (t) => {
   frozen.release();
 });
 
+t.test("a scope of a group that an administrator took away, and gives, stays without the group", async (t) => {
+  const set = (...scopes: string[]): LogEvent => ({
+    $case: "scopesSet",
+    value: { namespace: "default", name: "ann", scopes },
+  });
+  for (const [what, state] of Object.entries(await states(set("own"), set("own", "employee"), signedIn([], "second"))))
+    t.same(state.account("default", "ann")?.scopes, ["own", "employee"], what);
+});
+
 const ENDS: readonly LogEvent[] = [
   { $case: "issuerDeleted", value: { namespace: "default", name: "company" } },
   { $case: "accountDeleted", value: { namespace: "default", name: "ann", disabled: undefined } },

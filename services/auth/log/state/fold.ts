@@ -87,6 +87,7 @@ const FOLD: EventFolds = {
     const account = state.account(namespace, name);
     if (account === undefined) return {};
     state.setAccount(namespace, { ...account, scopes });
+    state.people.keepScopes(namespace, name, scopes);
     return { changes: [accountChanged(namespace, name)], record: ["scopes set", `${name}: ${scopes.join(", ")}`] };
   },
   passwordSet: (state, { namespace, name, password, unchanged }) => {

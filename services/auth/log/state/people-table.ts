@@ -49,6 +49,23 @@ export class PeopleTable {
     return [...this.#links.values()].filter((link) => link.account === account && link.namespace === namespace);
   }
 
+  /** The scopes that accounts have by the groups of their people only, by the account's name. */
+  scopesOfGroups(namespace: string): Map<string, Set<string>> {
+    const given = new Map<string, Set<string>>();
+    for (const { namespace: own, account, scopes } of this.#links.values()) {
+      if (own === namespace) given.set(account, new Set([...(given.get(account) ?? []), ...scopes]));
+    }
+    return given;
+  }
+
+  /** After an account got these scopes: what was taken away, and is given later, is its own. */
+  keepScopes(namespace: string, account: string, kept: readonly string[]): void {
+    for (const link of this.linksOf(namespace, account)) {
+      const scopes = link.scopes.filter((scope) => kept.includes(scope));
+      if (scopes.length < link.scopes.length) this.putLink({ ...link, scopes });
+    }
+  }
+
   removeLink(person: Person): void {
     this.#links.delete(keyOf(person));
   }
