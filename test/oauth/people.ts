@@ -102,8 +102,8 @@ export async function registerApp(door: Door): Promise<void> {
 }
 
 /** From the gateway's sign-in page to the issuer. Nothing is followed. */
-export async function goToIssuer(browser: Browser): Promise<Page> {
-  const page = await browser.open(authorizeUrl());
+export async function goToIssuer(browser: Browser, from = authorizeUrl()): Promise<Page> {
+  const page = await browser.open(from);
   const href = /<a href="(\/oauth\/sign-in\/[^"]*)">/.exec(page.text)?.[1];
   if (href === undefined) throw new Error(`no issuer on ${page.text}`);
   return browser.once(PUBLIC + unescaped(href));

@@ -151,7 +151,8 @@ export class AuthorizationPages {
 
   /** GET `/device`: asks for the code that a device shows. */
   device(request: GatewayRequestHead): Promise<BareResponse> {
-    return this.#device(new Parameters(queryOf(request.target)).get("user_code"));
+    const query = new Parameters(queryOf(request.target));
+    return this.#device(query.get("user_code"), { namespace: namespaceIn(query) });
   }
 
   /** POST `/device`: the code, account and password. */
@@ -166,8 +167,13 @@ export class AuthorizationPages {
     return this.#device(userCode, { account, namespace: namespace || DEFAULT_NAMESPACE, ...failure(signedIn) });
   }
 
-  async #device(text: string, failed?: { account: string; namespace: string } & ReturnType<typeof failure>) {
-    const { namespace = DEFAULT_NAMESPACE, ...rest } = failed ?? {};
+  async #device(
+    text: string,
+    {
+      namespace,
+      ...rest
+    }: { namespace: string } | ({ account: string; namespace: string } & ReturnType<typeof failure>),
+  ) {
     const userCode = text.slice(0, 20);
     const issuers = await this.#issuers.links(namespace, new URLSearchParams({ user_code: userCode }).toString());
     const words = { asker: undefined, action: "/device", userCode, issuers, choosesNamespace: true };
@@ -223,12 +229,12 @@ export class AuthorizationPages {
 
   async #signIn(
     request: GatewayRequestHead,
-    { clientId, redirectUri, client }: Checked,
+    { query, clientId, redirectUri, client }: Checked,
     failed?: { namespace: string; account: string; signedIn: SignInResponse },
   ): Promise<BareResponse> {
     const name = client?.name ?? "";
     const isDocument = client === undefined;
-    const { namespace = client?.namespace || DEFAULT_NAMESPACE, account = "" } = failed ?? {};
+    const { namespace = client?.namespace || namespaceIn(query), account = "" } = failed ?? {};
     return signInPage({
       asker: askerOf(clientId, { redirectUri, name, isDevice: false, isDocument }),
       action: `/oauth/authorize?${queryOf(request.target)}`,
@@ -255,11 +261,19 @@ export class AuthorizationPages {
   }
 }
 
+/** As long as a name of a namespace may be. */
+const MAX_NAMESPACE = 63;
+
 const NO_REQUEST: AuthorizationRequest = {
   ...{ clientId: "", redirectUri: "", scopes: [], resource: "", state: "" },
   // Of no verifier. The sealed request is thrown away.
   challenge: "A".repeat(43),
 };
+
+/** Whose issuers the page shows, where accounts of every namespace may sign in. */
+function namespaceIn(query: Parameters): string {
+  return query.get("namespace").slice(0, MAX_NAMESPACE) || DEFAULT_NAMESPACE;
+}
 
 /** 429 where the person has to wait, else 401: the sign-in failed. */
 function failure({ error, retryAfter }: SignInResponse) {
