@@ -8,7 +8,8 @@ import { installation } from "../support/installation.js";
 import { administrator, call, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
-import { Installation, ROWS } from "./restored.js";
+import { ROWS } from "./restored.js";
+import { Installation } from "./restored-installation.js";
 
 const page = readFileSync("docs/deploying.md", "utf8");
 const commands = codeOf(page, "");
