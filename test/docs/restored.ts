@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { Code } from "../../src/errors.js";
+import { SessionPage } from "../gateway/page-session.js";
 import { consent } from "../oauth/browser.js";
 import { bearer, type Installation, type Login } from "./restored-installation.js";
 
@@ -176,6 +177,23 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
+  async "page sessions ended since"(to) {
+    const password = "correct horse battery";
+    await to.auth("Accounts/Create", { name: "reader", password, scopes: [] });
+    const page = await SessionPage.open(to.portico.address("HTTP"));
+    const { accessToken = "" } = (await page.start({ account: "reader", password })).body;
+    return {
+      make: () => to.status("/auth/logout", {}, bearer(accessToken)),
+      async look() {
+        const same = new SessionPage(to.portico.address("HTTP"), page.key);
+        same.cookie = page.cookie;
+        return (await same.createToken()).status;
+      },
+      changed: 401,
+      restored: 200,
+    };
+  },
+
   async "grants ended, and clients deleted, since"(to) {
     const person = { account: "grantor", password: "correct horse battery" };
     await to.auth("Accounts/Create", { name: person.account, password: person.password, scopes: [] });
@@ -197,6 +215,30 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
       },
       changed: [401, 401, 1],
       restored: [200, 200, 2],
+    };
+  },
+
+  async "people's issuers, and accounts that were linked, deleted since"(to) {
+    const signIn = { clientId: "portico" };
+    for (const name of ["gone", "kept"]) {
+      await to.auth("Issuers/Create", { name, url: `https://${name}.example`, signIn, clientSecret: "secret" });
+      await to.auth("Accounts/Create", { name: `linked-${name}`, withoutPassword: true });
+      await to.auth("Accounts/Link", { name: `linked-${name}`, issuer: name, subject: "1" });
+    }
+    const isLinked = (issuer: string): Promise<boolean> =>
+      to.auth("Accounts/Link", { name: "nobody-else", issuer, subject: "1" }).then(
+        () => false,
+        ({ message }: Error) => message.includes(`is the account linked-${issuer}`),
+      );
+    await to.auth("Accounts/Create", { name: "nobody-else", withoutPassword: true });
+    return {
+      async make() {
+        await to.auth("Issuers/Delete", { name: "gone" });
+        await to.auth("Accounts/Delete", { name: "linked-kept" });
+      },
+      look: () => Promise.all([isLinked("gone"), isLinked("kept")]),
+      changed: [false, false],
+      restored: [true, true],
     };
   },
 
