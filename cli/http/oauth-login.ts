@@ -26,10 +26,11 @@ const TIMEOUT_MS = 10_000;
 const MAX_WAIT_MS = 10 * 60_000;
 
 /**
- * Opens a browser, and waits for it to come back with a code.
+ * Opens a browser, and waits for it to come back with a code. The page shows the issuers of the
+ * namespace; if undefined, of the default one.
  * @throws {CommandError} when the person refuses, or takes too long
  */
-export async function loginInBrowser(base: URL, io: Io): Promise<GrantedTokens> {
+export async function loginInBrowser(base: URL, io: Io, namespace?: string): Promise<GrantedTokens> {
   const verifier = randomBytes(32).toString("base64url");
   const state = randomBytes(16).toString("base64url");
   const { issuer, authorization_endpoint: endpoint } = await metadata(base, io);
@@ -41,6 +42,7 @@ export async function loginInBrowser(base: URL, io: Io): Promise<GrantedTokens> 
     url.search = new URLSearchParams({
       ...{ response_type: "code", client_id: CLIENT, redirect_uri: redirectUri, scope: SCOPE, state },
       ...{ code_challenge: createHash("sha256").update(verifier).digest("base64url"), code_challenge_method: "S256" },
+      ...(namespace !== undefined && { namespace }),
     }).toString();
     io.stderr.write(`Log in here, if no browser opens: ${url}\n`);
     openBrowser(url.href, io);

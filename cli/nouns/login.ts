@@ -43,7 +43,10 @@ export const login = gatewayCommand({
   async run({ io, login, client, stored, namespace = stored?.namespace ?? DEFAULT_NAMESPACE }, options: LoginOptions) {
     if (client.exposed) io.stderr.write(`Beware: ${client.address} is not encrypted. Others may read the password.\n`);
     if (options.web || options.device) {
-      const data = await login.keepGranted(await (options.web ? loginInBrowser : loginByCode)(login.base, io));
+      const { base } = login;
+      const shown = namespace === DEFAULT_NAMESPACE ? undefined : namespace;
+      const granted = options.web ? loginInBrowser(base, io, shown) : loginByCode(base, io);
+      const data = await login.keepGranted(await granted);
       return printLogin(io, client.address, data);
     }
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));

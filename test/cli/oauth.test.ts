@@ -25,6 +25,15 @@ t.test("portico login --web logs in by the browser, renews, and logs out", async
   t.match(await door.auth("Grants/List"), { grants: [] }, "a logout ends the grant");
 });
 
+t.test("portico login --web asks for the page of the namespace", async (t) => {
+  const door = await openDoor(t);
+  const folders = { HOME: t.testdir(), XDG_CONFIG_HOME: t.testdir() };
+  await loginByWeb(door, { ...folders, PORTICO_NAMESPACE: "team" }, async (url) => {
+    t.match((await visit(url)).text, /<input type="text" name="namespace" value="team"/);
+    await fetch(await consent(door, url.replace("&namespace=team", "")));
+  });
+});
+
 t.test("clients and grants are created, listed and deleted", async (t) => {
   const door = await openDoor(t);
   const env = { PORTICO_URL: door.url, PORTICO_TOKEN: door.admin };
