@@ -52,7 +52,8 @@ const TRUE = der(0x01, Buffer.from([255]));
 const DAY = 86_400_000;
 
 function pem(bytes: Buffer): Buffer {
-  const lines = bytes.toString("base64").replace(/.{64}/g, "$&\n");
+  // Without an empty line at the end: OpenSSL would take all before it for headers.
+  const lines = bytes.toString("base64").match(/.{1,64}/g)!.join("\n");
   return Buffer.from(`-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`);
 }
 
