@@ -1,28 +1,71 @@
-/** A consent to the command line and its tokens, asked for as gateways ask the authority. */
+/** Consents to clients and their tokens, asked for as gateways ask the authority. */
 import { createHash } from "node:crypto";
 import { SYSTEM } from "../../src/access/guard.js";
 import { type ExchangeRequest, OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
 import type { CallOptions } from "../../src/rpc/client.js";
 import { type Open, PASSWORD } from "../services/auth/open.js";
+import type { TestIssuer } from "./issuer.js";
 
 const VERIFIER = "v".repeat(43);
-const REDIRECT = "http://127.0.0.1:1/callback";
+export const REDIRECT = "http://127.0.0.1:1/callback";
 const system: CallOptions = { admission: SYSTEM };
+const origin = { address: "192.0.2.1", requestId: "" };
 
-/** Signs in as the administrator, and consents. Returns the code. */
-export async function consent({ call }: Open): Promise<string> {
+const ADMIN = { account: "admin", password: PASSWORD };
+const CLI = "portico-cli";
+
+function requestOf(clientId: string) {
   const challenge = createHash("sha256").update(VERIFIER).digest("base64url");
-  const request = { clientId: "portico-cli", redirectUri: REDIRECT, challenge, scopes: [], resource: "", state: "" };
-  const person = { namespace: "", account: "admin", password: PASSWORD, address: "192.0.2.1", requestId: "" };
-  const { sealed } = await call(OAuthService.signIn, { ...person, request, userCode: "" }, undefined, system);
+  return { clientId, redirectUri: REDIRECT, challenge, scopes: [], resource: "", state: "" };
+}
+
+/** Signs in, by default as the administrator, and consents. Returns the code. */
+export async function consent(opened: Open, clientId = CLI, person = ADMIN): Promise<string> {
+  const request = { namespace: "", ...person, ...origin, request: requestOf(clientId), userCode: "" };
+  const { sealed } = await opened.call(OAuthService.signIn, request, undefined, system);
+  return decide(opened, sealed);
+}
+
+/** Signs in by an issuer, as the person whom it knows by the subject, and consents. Returns the code. */
+export async function consentBy(
+  opened: Open,
+  { issuer, name, subject, audience }: { issuer: TestIssuer; name: string; subject: string; audience: string },
+  clientId: string,
+): Promise<string> {
+  const asked = { issuer: name, publicUrl: "https://portico.test", request: requestOf(clientId), userCode: "" };
+  const { location, attempt } = await opened.call(OAuthService.beginIssuerSignIn, asked, undefined, system);
+  const { searchParams } = new URL(location);
+  const [state, nonce] = [searchParams.get("state") ?? "", searchParams.get("nonce") ?? ""];
+  const claims = { sub: subject, aud: audience, nonce, iat: Math.floor(Date.now() / 1000) };
+  issuer.tokens = {
+    status: 200,
+    body: { token_type: "Bearer", access_token: "a", id_token: await issuer.sign(claims) },
+  };
+  const back = { issuer: name, attempt, state, code: "of the issuer", iss: "", error: "", ...origin };
+  const { error, sealed } = await opened.call(OAuthService.endIssuerSignIn, back, undefined, system);
+  if (error !== "") throw new Error(error);
+  return decide(opened, sealed);
+}
+
+async function decide({ call }: Open, sealed: string): Promise<string> {
   const decision = { sealed, denied: false, resources: [], days: 30, clientName: "", address: "", requestId: "" };
   return (await call(OAuthService.decide, decision, undefined, system)).code;
 }
 
-export function exchange({ call }: Open, credential: ExchangeRequest["credential"]) {
+export function exchange({ call }: Open, credential: ExchangeRequest["credential"], clientId = CLI) {
   const request = {
-    ...{ clientId: "portico-cli", clientSecret: "", redirectUri: REDIRECT, verifier: VERIFIER },
+    ...{ clientId, clientSecret: "", redirectUri: REDIRECT, verifier: VERIFIER },
     ...{ resource: "", scopes: [], address: "", requestId: "" },
   };
   return call(OAuthService.exchange, { ...request, credential }, undefined, system);
+}
+
+/** Exchanges a JWT for an access token. */
+export function exchangeJwt({ call }: Open, jwt: string) {
+  return call(OAuthService.exchangeJwt, { jwt, scopes: [], resource: "", ...origin }, undefined, system);
+}
+
+/** The client revokes a token of its own (RFC 7009). */
+export function revoke({ call }: Open, token: string, clientId: string) {
+  return call(OAuthService.revokeToken, { clientId, clientSecret: "", token, ...origin }, undefined, system);
 }

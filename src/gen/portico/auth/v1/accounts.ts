@@ -598,6 +598,19 @@ function createBaseLinkAccountRequest(): LinkAccountRequest {
 }
 
 export const LinkAccountRequest = {
+  encode(message: LinkAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): LinkAccountRequest {
     const reader = openMessage(input);
@@ -641,10 +654,31 @@ export const LinkAccountRequest = {
   },
 };
 
+function createBaseLinkAccountResponse(): LinkAccountResponse {
+  return { _unknownFields: undefined };
+}
+
 export const LinkAccountResponse = {
   encode(message: LinkAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): LinkAccountResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseLinkAccountResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -801,8 +835,10 @@ export const AccountsService = {
     path: "/portico.auth.v1.Accounts/Link" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: LinkAccountRequest): Buffer => LinkAccountRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): LinkAccountRequest => LinkAccountRequest.decode(value),
     responseSerialize: (value: LinkAccountResponse): Buffer => LinkAccountResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): LinkAccountResponse => LinkAccountResponse.decode(value),
   },
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes

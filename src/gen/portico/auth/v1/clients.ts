@@ -62,6 +62,10 @@ export interface DeleteClientResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+function createBaseClient(): Client {
+  return { id: "", name: "", redirectUris: [], confidential: false, created: undefined, _unknownFields: undefined };
+}
+
 export const Client = {
   encode(message: Client, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
@@ -81,6 +85,63 @@ export const Client = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Client {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseClient();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.redirectUris.push(reader.string());
+          continue;
+        }
+        case 4: {
+          if (tag !== 32) {
+            break;
+          }
+
+          message.confidential = reader.bool();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 
@@ -123,6 +184,19 @@ function createBaseCreateClientRequest(): CreateClientRequest {
 }
 
 export const CreateClientRequest = {
+  encode(message: CreateClientRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    for (const v of message.redirectUris) {
+      writer.uint32(18).string(v!);
+    }
+    if (message.confidential !== false) {
+      writer.uint32(24).bool(message.confidential);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): CreateClientRequest {
     const reader = openMessage(input);
@@ -166,6 +240,10 @@ export const CreateClientRequest = {
   },
 };
 
+function createBaseCreateClientResponse(): CreateClientResponse {
+  return { client: undefined, secret: "", _unknownFields: undefined };
+}
+
 export const CreateClientResponse = {
   encode(message: CreateClientResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.client !== undefined) {
@@ -177,6 +255,39 @@ export const CreateClientResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateClientResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseCreateClientResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.client = Client.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.secret = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseDeleteClientRequest(): DeleteClientRequest {
@@ -184,6 +295,13 @@ function createBaseDeleteClientRequest(): DeleteClientRequest {
 }
 
 export const DeleteClientRequest = {
+  encode(message: DeleteClientRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteClientRequest {
     const reader = openMessage(input);
@@ -211,6 +329,10 @@ export const DeleteClientRequest = {
   },
 };
 
+function createBaseDeleteClientResponse(): DeleteClientResponse {
+  return { grants: 0, _unknownFields: undefined };
+}
+
 export const DeleteClientResponse = {
   encode(message: DeleteClientResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.grants !== 0) {
@@ -218,6 +340,31 @@ export const DeleteClientResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteClientResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteClientResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.grants = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const ClientsService = {
@@ -234,17 +381,21 @@ export const ClientsService = {
     path: "/portico.auth.v1.Clients/Create" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: CreateClientRequest): Buffer => CreateClientRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): CreateClientRequest => CreateClientRequest.decode(value),
     responseSerialize: (value: CreateClientResponse): Buffer =>
       CreateClientResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): CreateClientResponse => CreateClientResponse.decode(value),
   },
   /** Deletes a client, and ends every grant that was made to it. When this answers, no gateway accepts a token of one. */
   delete: {
     path: "/portico.auth.v1.Clients/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteClientRequest): Buffer => DeleteClientRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteClientRequest => DeleteClientRequest.decode(value),
     responseSerialize: (value: DeleteClientResponse): Buffer =>
       DeleteClientResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteClientResponse => DeleteClientResponse.decode(value),
   },
 } as const;

@@ -55,6 +55,21 @@ export interface DeleteGrantResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+function createBaseGrant(): Grant {
+  return {
+    id: "",
+    account: "",
+    clientId: "",
+    clientName: "",
+    resources: [],
+    mcpOnly: false,
+    created: undefined,
+    expires: undefined,
+    lastUsed: undefined,
+    _unknownFields: undefined,
+  };
+}
+
 export const Grant = {
   encode(message: Grant, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.id !== "") {
@@ -87,6 +102,95 @@ export const Grant = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Grant {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseGrant();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.id = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.account = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.clientId = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.clientName = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.resources.push(reader.string());
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.mcpOnly = reader.bool();
+          continue;
+        }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.created = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.expires = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.lastUsed = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseListGrantsRequest(): ListGrantsRequest {
@@ -94,6 +198,16 @@ function createBaseListGrantsRequest(): ListGrantsRequest {
 }
 
 export const ListGrantsRequest = {
+  encode(message: ListGrantsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(18).string(message.pageToken);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): ListGrantsRequest {
     const reader = openMessage(input);
@@ -129,6 +243,10 @@ export const ListGrantsRequest = {
   },
 };
 
+function createBaseListGrantsResponse(): ListGrantsResponse {
+  return { grants: [], nextPageToken: "", _unknownFields: undefined };
+}
+
 export const ListGrantsResponse = {
   encode(message: ListGrantsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.grants) {
@@ -140,6 +258,39 @@ export const ListGrantsResponse = {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
   },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListGrantsResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseListGrantsResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.grants.push(Grant.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.nextPageToken = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
 };
 
 function createBaseDeleteGrantRequest(): DeleteGrantRequest {
@@ -147,6 +298,13 @@ function createBaseDeleteGrantRequest(): DeleteGrantRequest {
 }
 
 export const DeleteGrantRequest = {
+  encode(message: DeleteGrantRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteGrantRequest {
     const reader = openMessage(input);
@@ -174,10 +332,31 @@ export const DeleteGrantRequest = {
   },
 };
 
+function createBaseDeleteGrantResponse(): DeleteGrantResponse {
+  return { _unknownFields: undefined };
+}
+
 export const DeleteGrantResponse = {
   encode(message: DeleteGrantResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteGrantResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteGrantResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const GrantsService = {
@@ -186,15 +365,19 @@ export const GrantsService = {
     path: "/portico.auth.v1.Grants/List" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: ListGrantsRequest): Buffer => ListGrantsRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): ListGrantsRequest => ListGrantsRequest.decode(value),
     responseSerialize: (value: ListGrantsResponse): Buffer => ListGrantsResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ListGrantsResponse => ListGrantsResponse.decode(value),
   },
   /** Ends a grant with its tokens and its code. When this answers, no gateway accepts them. */
   delete: {
     path: "/portico.auth.v1.Grants/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteGrantRequest): Buffer => DeleteGrantRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteGrantRequest => DeleteGrantRequest.decode(value),
     responseSerialize: (value: DeleteGrantResponse): Buffer => DeleteGrantResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteGrantResponse => DeleteGrantResponse.decode(value),
   },
 } as const;

@@ -500,6 +500,13 @@ function createBaseDeleteIssuerRequest(): DeleteIssuerRequest {
 }
 
 export const DeleteIssuerRequest = {
+  encode(message: DeleteIssuerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
 
   decode(input: BinaryReader | Uint8Array, length?: number): DeleteIssuerRequest {
     const reader = openMessage(input);
@@ -527,6 +534,10 @@ export const DeleteIssuerRequest = {
   },
 };
 
+function createBaseDeleteIssuerResponse(): DeleteIssuerResponse {
+  return { trusts: 0, people: 0, _unknownFields: undefined };
+}
+
 export const DeleteIssuerResponse = {
   encode(message: DeleteIssuerResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.trusts !== 0) {
@@ -537,6 +548,39 @@ export const DeleteIssuerResponse = {
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteIssuerResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeleteIssuerResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.trusts = reader.int32();
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.people = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
   },
 };
 export const IssuersService = {
@@ -568,9 +612,11 @@ export const IssuersService = {
     path: "/portico.auth.v1.Issuers/Delete" as const,
     requestStream: false as const,
     responseStream: false as const,
+    requestSerialize: (value: DeleteIssuerRequest): Buffer => DeleteIssuerRequest.encode(value).finish(),
     requestDeserialize: (value: Buffer): DeleteIssuerRequest => DeleteIssuerRequest.decode(value),
     responseSerialize: (value: DeleteIssuerResponse): Buffer =>
       DeleteIssuerResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): DeleteIssuerResponse => DeleteIssuerResponse.decode(value),
   },
 } as const;
 
