@@ -1,11 +1,10 @@
 // A removed permission is never granted again, from the moment at which the command that removed it
-// has its response.
+// has its response. What ends tokens is in ended.test.ts.
 import t from "tap";
 import type { Credentials } from "../../src/access/guard.js";
 import { Callers } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
 import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
-import { AuthService } from "../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../src/gen/portico/auth/v1/namespaces.js";
@@ -58,83 +57,6 @@ const cases: readonly Case[] = [
         takeAway: () => call(AccountsService.setScopes, { name: "bob", scopes: [] }, admin),
       };
     },
-  },
-  {
-    what: "a token is logged out",
-    prepare: async ({ call, login }) => {
-      const token = await login("bob", PASSWORD);
-      return {
-        shown: { token, tokenRequired: true },
-        takeAway: () => call(AuthService.logout, { everywhere: false }, token),
-      };
-    },
-  },
-  {
-    what: "a refresh token is used twice",
-    prepare: async ({ call }) => {
-      const { accessToken, refreshToken } = await call(AuthService.login, {
-        account: "bob",
-        password: PASSWORD,
-        namespace: "",
-      });
-      await call(AuthService.refresh, { refreshToken });
-      return {
-        shown: { token: accessToken, tokenRequired: true },
-        takeAway: () => call(AuthService.refresh, { refreshToken }).catch(() => {}),
-      };
-    },
-  },
-  {
-    what: "a key is revoked",
-    prepare: async ({ call, admin, bob }) => {
-      const { secret, key } = await call(
-        KeysService.create,
-        { name: "k", lifetime: undefined, resources: [], from: [] },
-        bob,
-      );
-      return {
-        shown: { token: secret, tokenRequired: true },
-        takeAway: () => call(KeysService.revoke, { prefix: key?.prefix ?? "" }, admin),
-      };
-    },
-  },
-  {
-    what: "a password is set",
-    prepare: async ({ call, admin, bob }) => ({
-      shown: { token: bob, tokenRequired: true },
-      takeAway: () =>
-        call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another password" }, admin),
-    }),
-  },
-  {
-    what: "the account of a login is disabled",
-    prepare: async ({ call, admin, login }) => {
-      await call(AccountsService.create, { name: "carl", password: PASSWORD, scopes: [] }, admin);
-      return {
-        shown: { token: await login("carl", PASSWORD), tokenRequired: true },
-        takeAway: () => call(AccountsService.setDisabled, { name: "carl", disabled: true }, admin),
-      };
-    },
-  },
-  {
-    what: "the account of a key is disabled",
-    prepare: async ({ call, admin }) => {
-      const robot = { name: "robot", password: "", scopes: [], withoutPassword: true };
-      await call(AccountsService.create, robot, admin);
-      const request = { name: "k", lifetime: undefined, resources: [], from: [], account: "robot" };
-      const { secret } = await call(KeysService.create, request, admin);
-      return {
-        shown: { token: secret, tokenRequired: true },
-        takeAway: () => call(AccountsService.setDisabled, { name: "robot", disabled: true }, admin),
-      };
-    },
-  },
-  {
-    what: "an account is deleted",
-    prepare: async ({ call, login, admin }) => ({
-      shown: { token: await login("bob", "another password"), tokenRequired: true },
-      takeAway: () => call(AccountsService.delete, { name: "bob" }, admin),
-    }),
   },
   {
     what: "a namespace is deleted",

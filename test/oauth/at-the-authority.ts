@@ -26,7 +26,7 @@ export async function consent(opened: Open, clientId = CLI, person = ADMIN): Pro
   return decide(opened, sealed);
 }
 
-/** Signs in by an issuer, as the person whom it knows by the subject, and consents. Returns the code. */
+/** Signs in by an issuer, which knows the person by the subject, and consents. Returns the code. */
 export async function consentBy(
   opened: Open,
   { issuer, name, subject, audience }: { issuer: TestIssuer; name: string; subject: string; audience: string },

@@ -1,5 +1,6 @@
 // Clients, grants and codes in the log (services/auth/log/state/oauth-table.ts): two authorities on
-// a store agree on them, a restart and a snapshot keep them, and they are bounded.
+// a store agree on them, a snapshot keeps them, and they are bounded. What ends them is in
+// test/access/ended.test.ts.
 import t from "tap";
 import { fold } from "../../services/auth/log/state/fold.js";
 import { MAX_GRANT_ACCESS, MAX_GRANTS } from "../../services/auth/log/state/oauth-table.js";
@@ -13,10 +14,9 @@ import { OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
 import { toTimestamp } from "../../src/time.js";
 import { isGood, open } from "../services/auth/open.js";
 import { openMemoryStore } from "../support/memory-store.js";
-import { temporaryFolder } from "../support/temporary.js";
 import { consent, exchange } from "./at-the-authority.js";
 
-t.test("of two authorities, any exchanges a code, and the other refuses it and ends the grant", async (t) => {
+t.test("of two authorities, any exchanges a code, and of two exchanges at once, one wins", async (t) => {
   const store = openMemoryStore({ mayBeStale: true, time: Date.now });
   const one = await open(t, { store });
   const other = await open(t, { store });
@@ -24,23 +24,9 @@ t.test("of two authorities, any exchanges a code, and the other refuses it and e
   const first = await exchange(other, { $case: "code", value: code });
   t.match(first, { error: "", accessToken: /^pta_/ });
   t.ok(await isGood(one, first.accessToken));
-  t.match(await exchange(one, { $case: "code", value: code }), { error: "invalid_grant" });
-  t.notOk(await isGood(other, first.accessToken));
   const raced = await consent(one);
   const both = await Promise.all([one, other].map((authority) => exchange(authority, { $case: "code", value: raced })));
-  t.equal(both.filter(({ error }) => error === "").length, 1, "of two exchanges at once, one wins");
-});
-
-t.test("a restart keeps grants, and their refresh tokens", async (t) => {
-  const folder = temporaryFolder(t);
-  const before = await open(t, { folder });
-  const tokens = await exchange(before, { $case: "code", value: await consent(before) });
-  await before.close();
-  const after = await open(t, { folder });
-  t.ok(await isGood(after, tokens.accessToken));
-  const renewed = await exchange(after, { $case: "refreshToken", value: tokens.refreshToken });
-  t.match(renewed, { error: "" });
-  t.ok(await isGood(after, renewed.accessToken));
+  t.equal(both.filter(({ error }) => error === "").length, 1);
 });
 
 t.test("only gateways may call what they ask for", async (t) => {

@@ -130,31 +130,19 @@ async function openStream({ url }: Door, token: string): Promise<{ rest(): Promi
   return { rest: () => inTime(rest(), "the end of the stream") };
 }
 
-/** What ends every token of a trust before the command returns. */
-const ENDS: Record<string, (door: Door) => Promise<unknown>> = {
-  "the trust is deleted": (door) => door.auth("Trusts/Delete", { name: "deploy" }),
-  "the issuer is deleted": (door) => door.auth("Issuers/Delete", { name: "platform" }),
-  "the account is deleted": (door) => door.auth("Accounts/Delete", { name: "deployer" }),
-  "the account is disabled": (door) => door.auth("Accounts/SetDisabled", { name: "deployer", disabled: true }),
-  "its jti is revoked": (door) => door.auth("Trusts/RevokeToken", { jti: "run-1" }),
-};
-
-for (const [what, end] of Object.entries(ENDS)) {
-  t.test(`a JWT, its access token and its streams end when ${what}`, async (t) => {
-    const given = await trusting(t, true);
-    const { door } = given;
-    const jwt = await jwtOf(given);
-    const { access_token: token } = await exchange(door, { subject_token: jwt });
-    t.equal(await door.statusOf(token), 200);
-    t.equal(await door.statusOf(jwt), 200);
-    const stream = await openStream(door, jwt);
-    await end(door);
-    t.equal(await door.statusOf(token), 401);
-    t.equal(await door.statusOf(jwt), 401);
-    t.match(await stream.rest(), /"code":|error/, "the open stream has ended");
-    t.equal(await refusalOf(exchange(door, { subject_token: jwt })), "invalid_grant");
-  });
-}
+// What else ends them is in test/access/ended.test.ts.
+t.test("a JWT, its access token and its streams end when the trust is deleted", async (t) => {
+  const given = await trusting(t, true);
+  const { door } = given;
+  const jwt = await jwtOf(given);
+  const { access_token: token } = await exchange(door, { subject_token: jwt });
+  for (const one of [token, jwt]) t.equal(await door.statusOf(one), 200);
+  const stream = await openStream(door, jwt);
+  await door.auth("Trusts/Delete", { name: "deploy" });
+  for (const one of [token, jwt]) t.equal(await door.statusOf(one), 401);
+  t.match(await stream.rest(), /"code":|error/, "the open stream has ended");
+  t.equal(await refusalOf(exchange(door, { subject_token: jwt })), "invalid_grant");
+});
 
 /** The order of the curve P-256 (FIPS 186-4 D.1.2.3). */
 const P256 = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;

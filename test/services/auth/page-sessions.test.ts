@@ -1,115 +1,28 @@
-// Sessions of the pages at the authority: what ends them, and that restarts, snapshots and other
-// authorities agree on them.
+// Sessions of the pages at the authority: their times and bounds, and that snapshots and other
+// authorities agree on them. What ends them is in test/access/ended.test.ts.
 import t, { type Test } from "tap";
 import { fold } from "../../../services/auth/log/state/fold.js";
 import { SESSION_IDLE } from "../../../services/auth/log/state/fold-sessions.js";
 import { MAX_SESSION_ACCESS, MAX_SESSIONS } from "../../../services/auth/log/state/session-table.js";
 import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
-import { signedText } from "../../../services/auth/login/session-proof.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
 import { type Event, PageSession, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
-import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
-import { SessionsService, type SessionTokens } from "../../../src/gen/portico/auth/v1/sessions.js";
+import { SessionsService } from "../../../src/gen/portico/auth/v1/sessions.js";
 import type { CallOptions } from "../../../src/rpc/client.js";
 import { toTimestamp } from "../../../src/time.js";
-import { type BrowserKey, browserKey } from "../../gateway/page-session.js";
 import { openMemoryStore } from "../../support/memory-store.js";
-import { temporaryFolder } from "../../support/temporary.js";
-import { isGood, type Open, open, PASSWORD } from "./open.js";
+import { isGood, open } from "./open.js";
+import { proven, renew, signIn } from "./page-browser.js";
 
 const system: CallOptions = { admission: SYSTEM };
-const from = { address: "192.0.2.1", requestId: "" };
-const bob = { name: "bob", password: "bob's own password", scopes: ["staff"] };
-
-/** A session in a browser. */
-interface Browser {
-  readonly key: BrowserKey;
-  readonly secret: string;
-  readonly token: string;
-}
-
-async function signIn({ call }: Open, account = "admin", password = PASSWORD): Promise<Browser> {
-  const key = await browserKey();
-  const request = { account, password, namespace: "", publicKey: key.spki, ...from };
-  const { secret, tokens } = await call(SessionsService.start, request, undefined, system);
-  return { key, secret, token: tokens!.accessToken };
-}
-
-async function proven({ call }: Open, { key, secret }: Browser) {
-  const { id } = await call(SessionsService.getInstallation, {}, undefined, system);
-  const { challenge } = await call(SessionsService.createChallenge, { secret }, undefined, system);
-  const signature = await key.sign(Uint8Array.from(signedText(id, challenge)));
-  return { secret, proof: { challenge, signature }, ...from };
-}
-
-async function renew(opened: Open, browser: Browser): Promise<SessionTokens> {
-  return opened.call(SessionsService.createToken, await proven(opened, browser), undefined, system);
-}
-
 const ENDED = { code: Code.UNAUTHENTICATED, message: "The session has ended; sign in again" };
-
-/** What ends bob's session, and whether also his other login. */
-const ends: readonly {
-  readonly name: string;
-  readonly endsLogins: boolean;
-  readonly end: (opened: Open, browser: Browser, admin: string) => Promise<unknown>;
-}[] = [
-  {
-    name: "signing out on the page",
-    endsLogins: false,
-    end: async (opened, browser) => opened.call(SessionsService.end, await proven(opened, browser), undefined, system),
-  },
-  {
-    name: "a logout with one of its tokens",
-    endsLogins: false,
-    end: ({ call }, { token }) => call(AuthService.logout, { everywhere: false }, token),
-  },
-  {
-    name: "a logout everywhere",
-    endsLogins: true,
-    end: async ({ call, login }) => call(AuthService.logout, { everywhere: true }, await login("bob", bob.password)),
-  },
-  {
-    name: "another password",
-    endsLogins: true,
-    end: ({ call }, _, admin) =>
-      call(AccountsService.setPassword, { name: "bob", currentPassword: "", newPassword: "another one of bob" }, admin),
-  },
-  {
-    name: "disabling the account",
-    endsLogins: true,
-    end: ({ call }, _, admin) => call(AccountsService.setDisabled, { name: "bob", disabled: true }, admin),
-  },
-  {
-    name: "deleting the account",
-    endsLogins: true,
-    end: ({ call }, _, admin) => call(AccountsService.delete, { name: "bob" }, admin),
-  },
-];
-
-for (const { name, endsLogins, end } of ends) {
-  t.test(`${name} ends the session: no call is granted by its tokens when it returns`, async (t) => {
-    const opened = await open(t);
-    const admin = await opened.login();
-    await opened.call(AccountsService.create, bob, admin);
-    const browser = await signIn(opened, "bob", bob.password);
-    const login = await opened.login("bob", bob.password);
-    const { accessToken } = await renew(opened, browser);
-    t.ok((await isGood(opened, browser.token)) && (await isGood(opened, accessToken)));
-    await end(opened, browser, admin);
-    t.notOk(await isGood(opened, browser.token));
-    t.notOk(await isGood(opened, accessToken));
-    t.equal(await isGood(opened, login), !endsLogins, "another login");
-    await t.rejects(renew(opened, browser), ENDED);
-  });
-}
 
 t.test("a logout everywhere leaves keys, and only a login can ask for it", async (t) => {
   const opened = await open(t);
@@ -141,27 +54,13 @@ t.test("a session ends twelve hours after its last token", async (t) => {
   await t.rejects(renew(opened, browser), ENDED);
 });
 
-t.test("of two authorities, any accepts a challenge of the other, and knows what has ended", async (t) => {
+t.test("of two authorities, any accepts a challenge of the other", async (t) => {
   const store = openMemoryStore({ mayBeStale: true, time: Date.now });
   const one = await open(t, { store });
   const other = await open(t, { store });
-  const browser = await signIn(one);
-  const proof = await proven(one, browser);
+  const proof = await proven(one, await signIn(one));
   const { accessToken } = await other.call(SessionsService.createToken, proof, undefined, system);
   t.ok(await isGood(one, accessToken));
-  await one.call(SessionsService.end, await proven(other, browser), undefined, system);
-  t.notOk(await isGood(other, accessToken));
-  await t.rejects(renew(other, browser), ENDED);
-});
-
-t.test("a restart keeps sessions", async (t) => {
-  const folder = temporaryFolder(t);
-  const before = await open(t, { folder });
-  const browser = await signIn(before);
-  await before.close();
-  const after = await open(t, { folder });
-  t.ok(await isGood(after, browser.token));
-  t.ok(await isGood(after, (await renew(after, browser)).accessToken));
 });
 
 t.test("only gateways may call", async (t) => {
