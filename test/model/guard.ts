@@ -3,6 +3,7 @@
  * src/access/streams/open-streams.ts. Each step names the function that it stands for.
  */
 import { fold } from "./authority.js";
+import { forgetCaller, lookUpCaller } from "./callers.js";
 import type { Steps } from "./setting.js";
 import { type Guard, type History, MARGIN, type State, type Stream } from "./state.js";
 
@@ -28,6 +29,7 @@ export function guardSteps(steps: Steps, readings: Readings): void {
         if (followed !== undefined) acknowledge(next, followed);
       });
     }
+    lookUpCaller(steps, index, readings);
     for (const at of open) {
       if (streamOf(state, at).leaving) leave(steps, at);
       else followStream(steps, at);
@@ -88,7 +90,7 @@ function followStream(steps: Steps, at: number): void {
     steps.add(followed ? `${who} applies ${what}` : `${who} receives ${what} on its second stream`, (next) => {
       const own = streamOf(next, at);
       [own.has, own.news] = [history, history === news ? undefined : news];
-      if (followed) apply(next, at, history);
+      if (followed) apply(steps, next, at, history);
     });
   }
   const isDue = pong >= 0 && (pong <= (has?.length ?? -1) || !steps.has("a pong counts once its revision is applied"));
@@ -138,7 +140,7 @@ function succeed(steps: Steps, at: number, followed: number | undefined): void {
     const { lease } = guardOf(next, index);
     own.followed = true;
     if (followed !== undefined) Object.assign(streamOf(next, followed), { followed: false, leaving: true });
-    apply(next, at, has);
+    apply(steps, next, at, has);
     if (!hasAnswer) return;
     const least = steps.has("a lease of another stream replaces the one before") ? 0 : lease;
     guardOf(next, index).lease = Math.max(ping, least);
@@ -157,8 +159,9 @@ function left(next: State, at: number): void {
   Object.assign(streamOf(next, at), { guardEnd: false, authorityEnd: false, followed: false, left: 0, response: "" });
 }
 
-function apply(next: State, at: number, history: History): void {
+function apply(steps: Steps, next: State, at: number, history: History): void {
   const guard = guardOf(next, streamOf(next, at).guard);
+  forgetCaller(steps, guard);
   guard.has = history;
   if (guard.open === undefined) acknowledge(next, at);
   else guard.lookup = true;
@@ -186,6 +189,9 @@ export function wrongful(state: State, has: (safeguard: string) => boolean): str
     for (const change of state.acknowledged) {
       if (decides && !guard.has.includes(change)) {
         return `guard ${index} decides without change ${change}, which was acknowledged`;
+      }
+      if (decides && guard.caller?.includes(change) === false) {
+        return `guard ${index} admits a caller that was looked up without change ${change}, which was acknowledged`;
       }
       if (guard.open === undefined || guard.open.includes(change) || !passes) continue;
       if (guard.lookup && has("a stream passes no message while its caller is looked up")) continue;

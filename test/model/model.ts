@@ -45,7 +45,14 @@ function initialState({ guards, authorities, budget }: Setting): State {
     authorities: authorities.map((lease) => ({
       ...{ up: true, lease, folded: "", since: 0, own: "", change: undefined, known: {}, values: {}, fenced: false },
     })),
-    guards: Array.from({ length: guards }, () => ({ has: "", lease: -1, open: undefined, lookup: false })),
+    guards: Array.from({ length: guards }, () => ({
+      has: "",
+      lease: -1,
+      open: undefined,
+      lookup: false,
+      asked: undefined,
+      caller: undefined,
+    })),
     streams: [],
     acknowledged: "",
     claims: 0,

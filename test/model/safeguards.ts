@@ -79,6 +79,16 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: alone({ change: 1, ping: 2, call: 1 }),
   },
   {
+    name: "a caller that was looked up counts if no change came after it",
+    code: "src/access/callers/caller-cache.ts, #ask",
+    setting: two({ change: 1, ping: 1, lookup: 1 }),
+  },
+  {
+    name: "a change is applied to the callers that the guard has cached",
+    code: "src/access/callers/caller-cache.ts, change",
+    setting: two({ change: 1, ping: 1, lookup: 1 }),
+  },
+  {
     name: "the acknowledgement waits for the leases of other authorities",
     code: "services/auth/log/leases/lease-records.ts, settled",
     setting: two({ change: 1, ping: 1 }),

@@ -22,6 +22,8 @@ export interface Budget {
   readonly break?: number;
   /** Streams that callers open at guards. */
   readonly call?: number;
+  /** Tokens whose caller a guard asks for before a call. */
+  readonly lookup?: number;
   /** kill -9 of an authority. */
   readonly crash?: number;
   /** Clean stops of an authority. */

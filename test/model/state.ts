@@ -70,6 +70,9 @@ export interface Guard {
   open: History | undefined;
   /** Whether the caller of the open stream is being looked up again. */
   lookup: boolean;
+  /** The history by which an authority has told it the caller of a token: under way, and cached. */
+  asked: History | undefined;
+  caller: History | undefined;
 }
 
 /**
