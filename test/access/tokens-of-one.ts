@@ -16,7 +16,7 @@ import type { TestIssuer } from "../oauth/issuer.js";
 import type { Open } from "../services/auth/open.js";
 import { type Browser, renew, signIn } from "../services/auth/page-browser.js";
 
-const PASSWORD = "a password of one's own";
+export const PASSWORD = "a password of one's own";
 const AUDIENCE = "https://api.example";
 const CLIENT = "portico";
 export const CLI = "portico-cli";
@@ -72,11 +72,15 @@ export async function tokensOfOne({ at, admin, issuer }: Giving, name: string): 
   const jwt = await issuer.sign({ sub: name, aud: AUDIENCE, jti: name });
   const newKey = { name: "ci", lifetime: undefined, resources: [], from: [] };
   const { secret, key } = await at.call(KeysService.create, newKey, login.accessToken);
+  const ids = new Set<string>();
   const granted = async (code: string, clientId: string): Promise<Granted> => {
     const { accessToken, refreshToken } = await exchange(at, { $case: "code", value: code }, clientId);
     const request = { pageSize: 0, pageToken: "" };
     const { grants } = await at.call(GrantsService.list, request, login.accessToken);
-    return { id: grants.at(-1)!.id, code, accessToken, refreshToken };
+    // Grants of the same millisecond are in any order.
+    const id = grants.find((grant) => !ids.has(grant.id))!.id;
+    ids.add(id);
+    return { id, code, accessToken, refreshToken };
   };
   const byIssuer = { issuer, name, subject: name, audience: CLIENT };
   return {
