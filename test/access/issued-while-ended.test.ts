@@ -1,81 +1,72 @@
-// A token that one authority issues while another ends what it comes from: when both have responded,
-// it is granted at neither.
+// A JWT that one authority verifies while another deletes its trust: it does not count, although
+// the first one does not know of the deletion when it has verified the JWT.
+import { exportJWK } from "jose";
 import t from "tap";
 import { SYSTEM } from "../../src/access/guard.js";
-import { AccountsService } from "../../src/gen/portico/auth/v1/accounts.js";
-import { ClientsService } from "../../src/gen/portico/auth/v1/clients.js";
-import { GrantsService } from "../../src/gen/portico/auth/v1/grants.js";
 import { PolicyService } from "../../src/gen/portico/auth/v1/policy.js";
 import { TrustsService } from "../../src/gen/portico/auth/v1/trusts.js";
-import { consent, exchange, exchangeJwt } from "../oauth/at-the-authority.js";
-import { openIssuer } from "../oauth/issuer.js";
-import { isGood, type Open, open } from "../services/auth/open.js";
-import { renew } from "../services/auth/page-browser.js";
+import type { KeyValueStore } from "../../src/store/store.js";
+import { openIssuer, type TestIssuer } from "../oauth/issuer.js";
+import { isGood, open } from "../services/auth/open.js";
+import { deferred } from "../support/deferred.js";
 import { openMemoryStore } from "../support/memory-store.js";
-import { PASSWORD, type TokensOfOne, tokensOfOne } from "./tokens-of-one.js";
+import { until } from "../support/until.js";
+import { AUDIENCE, tokensOfOne } from "./tokens-of-one.js";
 
-/** How often each is tried: either may be the first in the log. */
-const ROUNDS = 6;
-
-interface Race {
-  readonly what: string;
-  /** Issues a token; empty if that is refused. */
-  readonly issue: (at: Open, one: TokensOfOne) => Promise<string>;
-  readonly end: (at: Open, one: TokensOfOne, admin: string) => Promise<unknown>;
+/** The store as an authority has it that is told nothing about the writes of others until later. */
+function withLateNews(store: KeyValueStore): { store: KeyValueStore; tell: () => void } {
+  const listeners = new Set<() => void>();
+  let isLate = true;
+  const follow: KeyValueStore["follow"] = (topic, listener) => {
+    listeners.add(listener);
+    return store.follow(topic, () => isLate || listener());
+  };
+  const tell = (): void => {
+    isLate = false;
+    for (const listener of listeners) listener();
+  };
+  return { store: { ...store, follow }, tell };
 }
 
-const races: readonly Race[] = [
-  {
-    what: "a refresh, and the deletion of the grant",
-    issue: async (at, { grant, name }) =>
-      (await exchange(at, { $case: "refreshToken", value: grant.refreshToken }, name)).accessToken,
-    end: (at, { grant }, admin) => at.call(GrantsService.delete, { id: grant.id }, admin),
-  },
-  {
-    what: "a consent and its code, and the deletion of the client",
-    issue: async (at, { name }) => {
-      const code = await consent(at, name, { account: name, password: PASSWORD });
-      return (await exchange(at, { $case: "code", value: code }, name)).accessToken;
-    },
-    end: (at, { name }, admin) => at.call(ClientsService.delete, { id: name }, admin),
-  },
-  {
-    what: "a JWT that is accepted, and the deletion of its trust",
-    issue: async (at, { jwt }) => {
-      await at.call(PolicyService.acceptJwt, { jwt }, undefined, { admission: SYSTEM });
-      return jwt;
-    },
-    end: (at, { name }, admin) => at.call(TrustsService.delete, { name }, admin),
-  },
-  {
-    what: "a JWT that is exchanged, and the disabling of its account",
-    issue: async (at, { jwt }) => (await exchangeJwt(at, jwt)).accessToken,
-    end: (at, { name }, admin) => at.call(AccountsService.setDisabled, { name, disabled: true }, admin),
-  },
-  {
-    what: "a token for a page, and a new password",
-    issue: async (at, { page }) => (await renew(at, page)).accessToken,
-    end: (at, { name }, admin) =>
-      at.call(AccountsService.setPassword, { name, currentPassword: "", newPassword: "another password" }, admin),
-  },
-];
+/** The issuer gives its keys only when it is released. */
+function holdKeys(issuer: TestIssuer): { asked: Promise<void>; release: () => void } {
+  const [asked, released] = [deferred<void>(), deferred<void>()];
+  const { url, published } = issuer;
+  const { kid, alg, publicKey } = published[0]!;
+  const urls = { authorization_endpoint: `${url}/authorize`, token_endpoint: `${url}/token` };
+  issuer.respond = async (path, response) => {
+    let value: unknown = { issuer: url, jwks_uri: `${url}/keys`, ...urls };
+    if (path === "/keys") {
+      asked.resolve();
+      await released.promise;
+      value = { keys: [{ ...(await exportJWK(publicKey)), kid, alg }] };
+    }
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify(value));
+  };
+  return { asked: asked.promise, release: () => released.resolve() };
+}
 
-t.test("a token that is issued while its origin ends", async (t) => {
-  const store = openMemoryStore({ mayBeStale: true, time: Date.now });
-  t.teardown(() => store.close());
-  const [at, other, issuer] = [await open(t, { store }), await open(t, { store }), await openIssuer(t)];
+t.test("a JWT that is verified while its trust is deleted does not count", async (t) => {
+  const shared = openMemoryStore({ mayBeStale: true, time: Date.now });
+  t.teardown(() => shared.close());
+  const issuer = await openIssuer(t);
+  const at = await open(t, { store: shared });
   const admin = await at.login();
-  for (const [index, { what, issue, end }] of races.entries()) {
-    await t.test(what, async (t) => {
-      for (let round = 0; round < ROUNDS; round++) {
-        const one = await tokensOfOne({ at, admin, issuer }, `n${index}-${round}`);
-        const issuing = issue(other, one).catch(() => "");
-        // Either begins first in half of the rounds.
-        if (round % 2 === 1) for (let turn = 0; turn < round; turn++) await new Promise(setImmediate);
-        await end(at, one, admin);
-        const token = await issuing;
-        for (const authority of [at, other]) t.notOk(token !== "" && (await isGood(authority, token)));
-      }
-    });
-  }
+  const { exchanged } = await tokensOfOne({ at, admin, issuer }, "one");
+  const jwt = await issuer.sign({ sub: "one", aud: AUDIENCE, jti: "never used" });
+  const late = withLateNews(shared);
+  const other = await open(t, { store: late.store });
+
+  const keys = holdKeys(issuer);
+  const accepting = other.call(PolicyService.acceptJwt, { jwt }, undefined, { admission: SYSTEM });
+  await keys.asked;
+  const deleting = at.call(TrustsService.delete, { name: "one" }, admin);
+  // It is in the log, and waits for the other authority.
+  await until(async () => !(await isGood(at, exchanged)));
+  keys.release();
+  t.match(await accepting, { accepted: false });
+  late.tell();
+  await deleting;
+  for (const authority of [at, other]) t.notOk(await isGood(authority, jwt));
 });

@@ -16,8 +16,8 @@ import type { TestIssuer } from "../oauth/issuer.js";
 import type { Open } from "../services/auth/open.js";
 import { type Browser, renew, signIn } from "../services/auth/page-browser.js";
 
-export const PASSWORD = "a password of one's own";
-const AUDIENCE = "https://api.example";
+const PASSWORD = "a password of one's own";
+export const AUDIENCE = "https://api.example";
 const CLIENT = "portico";
 export const CLI = "portico-cli";
 
