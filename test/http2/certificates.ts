@@ -53,7 +53,10 @@ const DAY = 86_400_000;
 
 function pem(bytes: Buffer): Buffer {
   // Without an empty line at the end: OpenSSL would take all before it for headers.
-  const lines = bytes.toString("base64").match(/.{1,64}/g)!.join("\n");
+  const lines = bytes
+    .toString("base64")
+    .match(/.{1,64}/g)!
+    .join("\n");
   return Buffer.from(`-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`);
 }
 
