@@ -135,8 +135,11 @@ function scopesOwned(state: State, namespace: string, { name, scopes: owned }: A
     });
 }
 
+/** Accounts of people who sign in by an issuer stay: the issuer creates them, not the file. */
 function deleteAccounts(draft: Draft, { unlisted }: Differences<Account>, { caller }: PlanOptions): void {
+  const ofPeople = draft.state.people.scopesOfGroups(draft.namespace);
   for (const account of unlisted) {
+    if (ofPeople.has(account.name)) continue;
     inItem("accounts", () => checkMayChange(caller, withAllScopes(draft, account)));
     draft.add({ $case: "accountDeleted", value: { namespace: draft.namespace, name: account.name } });
   }
