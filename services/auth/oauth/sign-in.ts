@@ -20,12 +20,11 @@ import type {
   SignInResponse,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import { disabledDetail } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { LoginThrottle } from "../login/attempts.js";
-import { matchedHash, type PasswordChecks } from "../login/password-check.js";
+import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
 import type { IssuerSession } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
@@ -53,16 +52,14 @@ export async function signIn(options: SignInOptions, asked: SignInRequest): Prom
   const { changes } = options;
   const { account, password, address, requestId } = asked;
   const namespace = asked.namespace || DEFAULT_NAMESPACE;
+  const attempt = { namespace, account, address, requestId };
   try {
-    const hash = await matchedHash(options, { namespace, account, address, requestId }, password);
-    const { password: current, disabled } = changes.state.account(namespace, account) ?? {};
-    // The account may have got another password while this one was checked.
-    if (hash === undefined || !current?.hash.equals(hash.hash)) return { ...REFUSED, error: WRONG };
-    // Only whoever knows the password learns it.
-    if (disabled) return { ...REFUSED, error: disabledDetail(account) };
+    const hash = await matchedHash(options, attempt, password);
+    if (hash === undefined) throw wrongPassword();
+    checkMatchStill(changes.state, attempt, hash);
     return signedIn(options, { ...asked, namespace });
   } catch (error) {
-    return throttled(error);
+    return refusedBy(error);
   }
 }
 
@@ -136,7 +133,7 @@ export async function signInByIssuer(
   try {
     return signedIn(options, { namespace, account, address: asked.address, request, userCode, by });
   } catch (error) {
-    return throttled(error);
+    return refusedBy(error);
   }
 }
 
@@ -209,9 +206,14 @@ function grantOf(
   };
 }
 
-/** The response while the person has to wait. @throws the error, if it is another one */
-function throttled(error: unknown): SignInResponse {
-  if (!(error instanceof StatusError) || error.code !== Code.RESOURCE_EXHAUSTED) throw error;
+/**
+ * The response to who may not sign in, or has to wait.
+ * @throws the error, if it is another one
+ */
+function refusedBy(error: unknown): SignInResponse {
+  if (!(error instanceof StatusError)) throw error;
+  if (error.code === Code.UNAUTHENTICATED) return { ...REFUSED, error: error.message };
+  if (error.code !== Code.RESOURCE_EXHAUSTED) throw error;
   const detail = error.details.find(({ typeUrl }) => typeUrl.endsWith("google.rpc.RetryInfo"));
   const delay = detail && RetryInfo.decode(detail.value).retryDelay;
   return { ...REFUSED, error: error.message, retryAfter: Number(delay?.seconds ?? 1) };

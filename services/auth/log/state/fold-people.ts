@@ -6,7 +6,7 @@
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { PersonLink } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
-import type { EventFolds } from "./event-folds.js";
+import { type EventFolds, tokensRevoked } from "./event-folds.js";
 import { accountChanged } from "./fold-accounts.js";
 import type { Person } from "./people-table.js";
 import type { State } from "./state.js";
@@ -61,9 +61,7 @@ export function removePeople(state: State, namespace: string, issuer: string): C
     changes.push(...read(state, link, { ...link, scopes: [] }, link.read));
     state.people.removeLink(link);
   }
-  const sha256 = state.oauth.removeGrantsBy(namespace, issuer);
-  if (sha256.length > 0) changes.push({ change: { $case: "tokensRevoked", value: { sha256 } } });
-  return changes;
+  return [...changes, ...tokensRevoked(state.oauth.removeGrantsBy(namespace, issuer))];
 }
 
 function nameOf({ account, issuer, subject }: PersonLink): string {

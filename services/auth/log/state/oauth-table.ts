@@ -16,8 +16,6 @@ export const MAX_GRANTS = 100;
 export const MAX_GRANT_ACCESS = 16;
 /** Maximum number of exchanged refresh tokens that are remembered for a grant. */
 export const MAX_GRANT_SPENT = 100;
-/** How often expired grants and device codes are removed at most, in milliseconds. */
-const FORGET_INTERVAL = 10 * 60_000;
 
 /** How a token or a code belongs to a grant. */
 export type GrantTokenKind = "access" | "refresh" | "spent" | "code";
@@ -42,11 +40,8 @@ export class OAuthTable {
   readonly #devices: MapEntries<string, DeviceCode>;
   /** The hash of the device code by the hash of its user code. */
   readonly #byUserCode: MapEntries<string, string>;
-  readonly #isDraft: boolean;
   /** How many grants are limited to resources. */
   #limited: number;
-  /** When the expired ones were last removed, in milliseconds since 1970. */
-  #forgotten = 0;
 
   /** @param base makes this a draft of it; see State.draft */
   constructor(base?: OAuthTable) {
@@ -56,7 +51,6 @@ export class OAuthTable {
     this.#byToken = base === undefined ? new Map() : new DraftMap(base.#byToken);
     this.#devices = base === undefined ? new Map() : new DraftMap(base.#devices);
     this.#byUserCode = base === undefined ? new Map() : new DraftMap(base.#byUserCode);
-    this.#isDraft = base !== undefined;
     this.#limited = base?.limited ?? 0;
   }
 
@@ -190,10 +184,8 @@ export class OAuthTable {
     this.#byUserCode.delete(hex(device.userCodeSha256));
   }
 
-  /** Removes what has expired. Reads all, so it does so at most every ten minutes. */
+  /** Removes what has expired. Reads all. */
   forget(now: number): void {
-    if (this.#isDraft || now - this.#forgotten < FORGET_INTERVAL) return;
-    this.#forgotten = now;
     for (const grant of [...this.#grants.values()]) if (endOf(grant) <= now) this.removeGrant(grant.id);
     for (const { sha256, expires } of [...this.#devices.values()]) {
       if (timestampMs(expires) <= now) this.removeDevice(sha256);

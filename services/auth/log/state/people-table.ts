@@ -8,9 +8,6 @@ import { timestampMs } from "../../../../src/time.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { hex } from "./hex.js";
 
-/** How often expired attempts are removed at most, in milliseconds. */
-const FORGET_INTERVAL = 10 * 60_000;
-
 /** Whom an issuer names by a subject. */
 export type Person = Pick<PersonLink, "namespace" | "issuer" | "subject">;
 
@@ -20,15 +17,11 @@ export class PeopleTable {
   readonly #links: MapEntries<string, PersonLink>;
   /** By the hex of their SHA-256. */
   readonly #used: MapEntries<string, UsedAttempt>;
-  readonly #isDraft: boolean;
-  /** When expired attempts were last removed, in milliseconds since 1970. */
-  #forgotten = 0;
 
   /** @param base makes this a draft of it; see State.draft */
   constructor(base?: PeopleTable) {
     this.#links = base === undefined ? new Map() : new DraftMap(base.#links);
     this.#used = base === undefined ? new Map() : new DraftMap(base.#used);
-    this.#isDraft = base !== undefined;
   }
 
   link(person: Person): PersonLink | undefined {
@@ -83,10 +76,8 @@ export class PeopleTable {
     for (const link of this.linksOf(namespace, account)) this.removeLink(link);
   }
 
-  /** Removes attempts that have expired. Reads all, so it does so at most every ten minutes. */
+  /** Removes attempts that have expired. Reads all. */
   forget(now: number): void {
-    if (this.#isDraft || now - this.#forgotten < FORGET_INTERVAL) return;
-    this.#forgotten = now;
     for (const { sha256, expires } of [...this.#used.values()]) {
       if (timestampMs(expires) <= now) this.#used.delete(hex(sha256));
     }

@@ -14,8 +14,6 @@ import { hex } from "./hex.js";
 export const MAX_SESSIONS = 100;
 /** Maximum number of access tokens of a session at once; a new one ends the oldest. */
 export const MAX_SESSION_ACCESS = 64;
-/** How often expired sessions are removed at most, in milliseconds. */
-const FORGET_INTERVAL = 10 * 60_000;
 
 /** An access token of a session. */
 export interface SessionToken {
@@ -29,16 +27,12 @@ export class SessionTable {
   readonly #byOwner: MapEntries<string, readonly string[]>;
   /** The name of the session by the hash of each of its tokens. */
   readonly #byToken: MapEntries<string, string>;
-  readonly #isDraft: boolean;
-  /** When the expired ones were last removed, in milliseconds since 1970. */
-  #forgotten = 0;
 
   /** @param base makes this a draft of it; see State.draft */
   constructor(base?: SessionTable) {
     this.#sessions = base === undefined ? new Map() : new DraftMap(base.#sessions);
     this.#byOwner = base === undefined ? new Map() : new DraftMap(base.#byOwner);
     this.#byToken = base === undefined ? new Map() : new DraftMap(base.#byToken);
-    this.#isDraft = base !== undefined;
   }
 
   /** @param sha256 of the cookie's secret */
@@ -90,10 +84,8 @@ export class SessionTable {
     for (const { sha256 } of this.sessionsOf(namespace, account)) this.remove(sha256);
   }
 
-  /** Removes what has expired. Reads all, so it does so at most every ten minutes. */
+  /** Removes what has expired. Reads all. */
   forget(now: number): void {
-    if (this.#isDraft || now - this.#forgotten < FORGET_INTERVAL) return;
-    this.#forgotten = now;
     for (const { sha256, expires } of [...this.#sessions.values()])
       if (timestampMs(expires) <= now) this.remove(sha256);
   }

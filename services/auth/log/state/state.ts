@@ -32,6 +32,8 @@ import { TrustTable } from "./trust-table.js";
 
 /** Maximum number of expired keys, and of expired logins, that one log entry removes. */
 export const MAX_FORGOTTEN = 500;
+/** How often tables are read whole for what has expired, in milliseconds. */
+const FORGET_INTERVAL = 10 * 60_000;
 
 const NONE: readonly number[] = [];
 
@@ -61,10 +63,14 @@ export class State {
   readonly endedKeys = new EndedKeys();
   /** The prefixes of the keys for clients at some addresses, by the hex of their SHA-256. */
   readonly keysFrom: MapEntries<string, string> = new Map();
+  /** When tables were last read whole for what has expired, in milliseconds since 1970. */
+  #forgotten = 0;
 
   /** @param base makes this a draft of it; see `draft` */
   constructor(base?: State) {
     if (base === undefined) return;
+    // A draft does not live long enough.
+    this.#forgotten = Number.POSITIVE_INFINITY;
     this.revision = base.revision;
     this.namespaces = new DraftMap(base.namespaces, draftOf);
     this.enrolments = new DraftMap(base.enrolments);
@@ -337,7 +343,10 @@ export class State {
       if (record === undefined) break;
       this.#forgetTokens(record, this.#logins.get(record), now);
     }
-    for (const table of [this.oauth, this.trusts, this.people, this.sessions]) table.forget(now);
+    if (now - this.#forgotten >= FORGET_INTERVAL) {
+      this.#forgotten = now;
+      for (const table of [this.oauth, this.trusts, this.people, this.sessions]) table.forget(now);
+    }
     this.#keys.tidy(2 * MAX_FORGOTTEN);
     this.#logins.tidy(2 * MAX_FORGOTTEN);
   }

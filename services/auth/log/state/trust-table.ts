@@ -18,8 +18,6 @@ import { hex } from "./hex.js";
 
 /** Maximum number of tokens of a trust at once; a new one ends the oldest that is not revoked. */
 export const MAX_TRUST_TOKENS = 10_000;
-/** How often expired tokens are removed at most, in milliseconds. */
-const FORGET_INTERVAL = 10 * 60_000;
 
 type Named = Pick<AccountTrust, "namespace" | "name">;
 
@@ -32,10 +30,7 @@ export class TrustTable {
   readonly #revoked: MapEntries<string, string>;
   /** How many tokens each trust has. */
   readonly #counts: MapEntries<string, number>;
-  readonly #isDraft: boolean;
   #limited: number;
-  /** When the expired ones were last removed, in milliseconds since 1970. */
-  #forgotten = 0;
 
   /** @param base makes this a draft of it; see State.draft */
   constructor(base?: TrustTable) {
@@ -44,7 +39,6 @@ export class TrustTable {
     this.#tokens = base === undefined ? new Map() : new DraftMap(base.#tokens);
     this.#revoked = base === undefined ? new Map() : new DraftMap(base.#revoked);
     this.#counts = base === undefined ? new Map() : new DraftMap(base.#counts);
-    this.#isDraft = base !== undefined;
     this.#limited = base?.limited ?? 0;
   }
 
@@ -150,10 +144,8 @@ export class TrustTable {
     for (const { name } of this.issuersOf(namespace)) this.removeIssuer(namespace, name);
   }
 
-  /** Removes what has expired. Reads all, so it does so at most every ten minutes. */
+  /** Removes what has expired. Reads all. */
   forget(now: number): void {
-    if (this.#isDraft || now - this.#forgotten < FORGET_INTERVAL) return;
-    this.#forgotten = now;
     for (const { sha256, expires } of [...this.#tokens.values()]) {
       if (timestampMs(expires) <= now) this.#remove(sha256);
     }
