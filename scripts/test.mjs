@@ -18,7 +18,7 @@ import { nameOfBatch } from "./test-batch.mjs";
  * How many processes run test files at the same time. More than a small computer has processors,
  * because most tests also wait. Tests of the other kinds start large programs, such as browsers.
  */
-const AT_A_TIME = 5;
+const AT_A_TIME = 6;
 const OTHERS_AT_A_TIME = 3;
 
 /**
@@ -44,6 +44,10 @@ const LONGEST = [
   "test/services/auth/",
   "test/scenarios/",
   "test/cli/roles/",
+  "test/access/",
+  "test/store/",
+  "test/oauth/",
+  "test/rpc/http2/",
 ];
 
 /** The folders with the sources of the tests. */

@@ -47,6 +47,8 @@ export function recoverContract(
   openDatabase: (t: Test) => Promise<() => Promise<KeyValueStore>>,
   { count }: { readonly count: number },
 ): void {
+  // Most of their time is the wait for leases to end.
+  t.jobs = BEFORE.length + 1;
   for (const [what, act, trail] of BEFORE) {
     t.test(`an administrator who ${what} has a new password at every authority, once it returns`, async (t) => {
       const openStore = await openDatabase(t);

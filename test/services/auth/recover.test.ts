@@ -14,6 +14,8 @@ import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { HASH, openJournal, silent } from "./open.js";
 
+// Most of their time is the wait for leases to end.
+t.jobs = 6;
 t.test("sets the password in a SQLite file", async (t) => {
   recoverContract(
     t,
