@@ -56,7 +56,7 @@ export function topicsOf(call: Call): Store<StoredTopic> {
  * @returns its offset
  */
 export function append(call: Call, name: string, event: StoredEvent): Promise<number> {
-  return changeTopic(call, name, (topic) => ({
+  return changeTopic(call, name, async (topic) => ({
     topic: { ...topic, next: topic.next + 1 },
     writes: [
       { set: eventKey(topic, topic.next), value: event, ttlMs: EVENT_TTL_MS, collection: "events" },
@@ -81,12 +81,12 @@ export function offsetOf({ key }: Entry<unknown>): number {
  * exist, it is created.
  * @param start the offset with which a new group begins
  */
-export async function acknowledgedBy(call: Call, name: string, group: string, start = 1): Promise<number> {
+export function acknowledgedBy(call: Call, name: string, group: string, start = 1): Promise<number> {
   const acknowledged = start - 1;
-  const topic = await topicsOf(call).get(name);
-  const stored = topic && (await groupsOf(call).get(`${topic.id}/${group}`));
-  if (stored !== undefined) return stored.acknowledged;
-  return changeTopic(call, name, (topic) => {
+  return changeTopic(call, name, async (topic) => {
+    // Read in each attempt, because another call may have created it since the one before.
+    const stored = await groupsOf(call).get(`${topic.id}/${group}`);
+    if (stored !== undefined) return { topic, writes: [], result: stored.acknowledged };
     if (topic.groups >= MAX_GROUPS) throw resourceExhausted(`The topic ${name} has ${MAX_GROUPS} groups`);
     return {
       topic: { ...topic, groups: topic.groups + 1 },
@@ -132,6 +132,7 @@ function eventKey({ id }: StoredTopic, offset: number): string {
 
 /** The result of a change to a topic. */
 interface Change<T> {
+  /** The same as before if there is nothing to change. */
   readonly topic: StoredTopic;
   readonly writes: readonly Write[];
   readonly result: T;
@@ -140,11 +141,14 @@ interface Change<T> {
 /**
  * Changes a topic, on the condition that it has not changed since it was read. Creates the topic if
  * it does not exist.
+ * @param change called again after a lost race
  */
-function changeTopic<T>(call: Call, name: string, change: (topic: StoredTopic) => Change<T>): Promise<T> {
+function changeTopic<T>(call: Call, name: string, change: (topic: StoredTopic) => Promise<Change<T>>): Promise<T> {
   return retry(call, name, async () => {
     const entry = await topicsOf(call).getEntry(name);
-    const { topic, writes, result } = change(entry?.value ?? { id: randomUUID(), next: 1, groups: 0 });
+    const present = entry?.value ?? { id: randomUUID(), next: 1, groups: 0 };
+    const { topic, writes, result } = await change(present);
+    if (topic === present) return result;
     const own: Write[] =
       entry === undefined
         ? [

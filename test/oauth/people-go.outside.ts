@@ -1,5 +1,5 @@
-// People sign in by an issuer that is written in Go, with the OpenID Connect library of Zitadel. Its
-// URL ends with a slash, and only its UserInfo endpoint says who somebody is.
+// People sign in by an issuer that is written in Go, with the OpenID Connect library of Zitadel.
+// Its URL ends with a slash, and only its UserInfo endpoint has the person's e-mail address.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -146,6 +146,17 @@ t.test("a group", async (t) => {
     t.same(numbersOf(await take(stream("Consume", { topic, group }), 1)), [3]);
   });
 
+  t.test("may be begun by several calls at the same time", async (t) => {
+    const { call, stream } = serveCatalogue(t, "event", parts);
+    await publish(call, 1, 2, 3);
+    const events = stream("Consume", { topic, group });
+    const first = events.next();
+    const acknowledged = Array.from({ length: 8 }, () => call("Acknowledge", { topic, group, offset: 2 }));
+    await Promise.all([first, ...acknowledged]);
+    await events.return(undefined);
+    t.same(numbersOf(await take(stream("Consume", { topic, group }), 1)), [3]);
+  });
+
   t.test("is independent of other groups", async (t) => {
     const { call, stream } = serveCatalogue(t, "event", parts);
     await publish(call, 1, 2);
