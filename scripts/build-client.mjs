@@ -12,16 +12,17 @@ const COPIED = ["portico_client.py", "portico_websocket.py", "portico.go", "port
   (name) => `${SOURCE}/${name}`,
 );
 
-/** Returns the source files of the output. */
+/** Returns esbuild's record of the output, and its source files. */
 export async function buildClient(bundle, folder) {
   const output = `${folder}/client`;
-  await bundle({
+  const { metafile } = await bundle({
     entryPoints: { index: `${SOURCE}/index.ts` },
     outdir: output,
     bundle: true,
     format: "esm",
     platform: "neutral",
     target: "es2022",
+    metafile: true,
     logLevel: "warning",
   });
   const modules = readdirSync(SOURCE, { recursive: true })
@@ -37,7 +38,7 @@ export async function buildClient(bundle, folder) {
   }
   writeFileSync(`${output}/runtime.ts`, runtimeText());
   for (const file of COPIED) copyFileSync(file, join(output, relative(SOURCE, file)));
-  return [...modules, ...COPIED, "scripts/build-client.mjs"];
+  return { metafile, sources: [...modules, ...COPIED, "scripts/build-client.mjs"] };
 }
 
 /** The runtime as one file. Its exports are only the names that `portico/client` exports. */

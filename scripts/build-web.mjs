@@ -22,7 +22,7 @@ export const BROWSER_OPTIONS = {
   logLevel: "warning",
 };
 
-/** Returns the source files of the output. */
+/** Returns esbuild's record of the output, and its source files. */
 export async function buildWeb(bundle, folder) {
   const output = `${folder}/console`;
   const { metafile } = await bundle({
@@ -47,7 +47,7 @@ export async function buildWeb(bundle, folder) {
   writeFileSync(`${output}/index.html`, page(files));
   writeFileSync(`${output}/files.json`, JSON.stringify(firstLoads(metafile)));
   for (const file of ["index.html", ...files.map((name) => `assets/${name}`)]) compress(`${output}/${file}`);
-  return [...Object.keys(metafile.inputs), `${SOURCE}/index.html`, "scripts/build-web.mjs"];
+  return { metafile, sources: [...Object.keys(metafile.inputs), `${SOURCE}/index.html`, "scripts/build-web.mjs"] };
 }
 
 function page(files) {

@@ -8,12 +8,19 @@ import { join } from "node:path";
 import { buildClient } from "./build-client.mjs";
 import { buildWeb } from "./build-web.mjs";
 import { checkParser, parserAsBytes } from "./parser.mjs";
+import { billOfMaterials, notices, thirdParty } from "./third-party.mjs";
 
 const OUTPUT = "dist";
 const ENTRY = "portico.js";
 const RECORD = "built-from.json";
 const COMMIT = "commit";
-const ALWAYS = ["package-lock.json", "scripts/build.mjs", "scripts/build-types.mjs", "scripts/parser.mjs"];
+const NOTICES = "THIRD-PARTY-NOTICES.txt";
+const BILL = "sbom.cdx.json";
+const LICENSES = "scripts/licenses";
+const ALWAYS = [
+  ...["package.json", "package-lock.json", "LICENSE"],
+  ...["build", "build-types", "parser", "third-party"].map((name) => `scripts/${name}.mjs`),
+];
 
 function hash(files) {
   const sum = createHash("sha256");
@@ -88,12 +95,19 @@ async function buildAnew(llhttp) {
   const draft = `${OUTPUT}.${process.pid}.new`;
   const metafile = await bundleProgram(bundle, draft);
   const { buildTypes } = await import("./build-types.mjs");
-  const others = [...buildTypes(draft), ...(await buildWeb(bundle, draft)), ...(await buildClient(bundle, draft))];
+  const [web, client] = [await buildWeb(bundle, draft), await buildClient(bundle, draft)];
   // esbuild's process would use some 200 MB for as long as this process runs. `npm start` makes
   // this process the server.
   await stop();
-  const sources = [...Object.keys(metafile.inputs), ...others];
-  const inputs = [...sources.filter((file) => !file.startsWith("node_modules/")), ...ALWAYS];
+  const contained = thirdParty([metafile, web.metafile, client.metafile]);
+  writeFileSync(`${draft}/${NOTICES}`, notices(contained));
+  writeFileSync(`${draft}/${BILL}`, billOfMaterials(contained, JSON.parse(readFileSync("package.json", "utf8"))));
+  const licenses = readdirSync(LICENSES, { recursive: true }).filter((name) => name.endsWith(".txt"));
+  const sources = [
+    ...[...Object.keys(metafile.inputs), ...buildTypes(draft), ...web.sources, ...client.sources],
+    ...licenses.map((name) => join(LICENSES, name)),
+  ].filter((file) => !file.startsWith("node_modules/"));
+  const inputs = [...new Set([...sources, ...ALWAYS])].sort();
   writeFileSync(`${draft}/${RECORD}`, JSON.stringify({ inputs, sha256: hash(inputs), llhttp }));
   rmSync(OUTPUT, { recursive: true, force: true });
   renameSync(draft, OUTPUT);

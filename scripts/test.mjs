@@ -81,6 +81,7 @@ const NOT_BUNDLED = [
     "tsx",
     "playwright-core",
     "axe-core",
+    "@cyclonedx/cyclonedx-library",
   ],
   ...["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "undici"],
 ];

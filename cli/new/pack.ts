@@ -12,8 +12,8 @@ import { packageFolder } from "../terminal/package-folder.js";
 
 /** The folder of the file in a project. */
 export const VENDOR = "vendor";
-/** The name that `npm pack` gives the file. */
-export const PACKED = `${packageJson.name}-${packageJson.version}.tgz`;
+/** The name that `npm pack` gives the file: `scope-name-1.0.0.tgz` for `@scope/name`. */
+export const PACKED = `${packageJson.name.replace("@", "").replace("/", "-")}-${packageJson.version}.tgz`;
 /** Maximum time of a run of npm, in milliseconds. It compresses 40 MB, some seconds of work. */
 const PACK_MS = 120_000;
 
