@@ -3,6 +3,7 @@ import {
   type CertificateSettings,
   GRPC_CERTIFICATES,
   HTTP_CERTIFICATES,
+  namesOf,
   readCertificates,
   timeFaultOf,
   validityOf,
@@ -22,9 +23,11 @@ export function checkCertificates(role: RoleName, config: Config): readonly Find
 
 function checkGroup(group: CertificateSettings, config: Config): Finding[] {
   try {
-    const { ca, cert } = readCertificates(config, group);
+    const { ca, cert, others = [] } = readCertificates(config, group);
+    const where = `certificate in ${SETTINGS[group.cert].variable}`;
+    const certs = [...(cert === undefined ? [] : [cert]), ...others.map((other) => other.cert)];
     return [
-      ...(cert === undefined ? [] : [checkTime(cert, `certificate in ${SETTINGS[group.cert].variable}`)]),
+      ...certs.map((one) => checkTime(one, others.length > 0 ? `${where} for ${namesOf(one).join(", ")}` : where)),
       ...(ca === undefined ? [] : [checkTime(ca, `certificate authority in ${SETTINGS[group.ca].variable}`)]),
     ];
   } catch (error) {

@@ -23,7 +23,7 @@ export interface RefusedToken {
 /** The settings that say at which address clients reach the gateway. */
 interface AddressSettings {
   readonly publicUrl?: string | undefined;
-  readonly httpTlsCert?: string | undefined;
+  readonly httpTlsCert?: readonly string[] | undefined;
 }
 
 /** The gateway at the configured address, or the address that the client used. */

@@ -1,14 +1,16 @@
 /**
- * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). Where the
- * configuration names certificate authorities, a client must present a certificate of one of them.
- * Certificates may be replaced while the port is open. New connections get the new certificates,
- * and existing connections continue.
+ * TLS at the HTTP port: HTTP/2 and HTTP/1.1 on one port, by ALPN (RFC 7301). Of several
+ * certificates a client gets the one with the name that it asks for (SNI, RFC 6066 §3), or else the
+ * first. Where the configuration names certificate authorities, a client must present a certificate
+ * of one of them. Certificates may be replaced while the port is open. New connections get the new
+ * certificates, and existing connections continue.
  */
 import { constants } from "node:crypto";
 import type { Socket } from "node:net";
-import { createServer, type Server, type TLSSocket } from "node:tls";
-import type { Certificates } from "../../src/config/certificates.js";
+import { createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from "node:tls";
+import { type Certificates, type KeyPair, namesOf } from "../../src/config/certificates.js";
 import { ALPN } from "../../src/http2/frames.js";
+import { ServerNames } from "./server-names.js";
 
 /** In order of preference. A client that offers no protocol gets HTTP/1.1. */
 const PROTOCOLS = [ALPN, "http/1.1"];
@@ -48,8 +50,8 @@ export interface SecureServer {
   closeHandshakes(): void;
 }
 
-export function createSecureServer({ tls, handshakeTime, accepts }: SecureServerOptions): SecureServer {
-  const contextOf = ({ ca, cert, key }: Certificates) => ({
+function contextOf({ ca, cert, key }: Certificates) {
+  return {
     ca,
     cert,
     key,
@@ -59,9 +61,27 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     // §9.2.1).
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     sessionTimeout: SESSION_SECONDS,
-  });
+  };
+}
+
+/** The certificates by their names; undefined if there is only one. */
+function contextsByName({ ca, cert, key, others = [] }: Certificates): ServerNames<SecureContext> | undefined {
+  if (cert === undefined || key === undefined || others.length === 0) return undefined;
+  const pairs: readonly KeyPair[] = [{ cert, key }, ...others];
+  return new ServerNames(
+    pairs.map((pair) => [namesOf(pair.cert), createSecureContext(contextOf({ ca, ...pair }))] as const),
+  );
+}
+
+export function createSecureServer({ tls, handshakeTime, accepts }: SecureServerOptions): SecureServer {
+  let byName = contextsByName(tls);
   const server = createServer({
     ...contextOf(tls),
+    // Without a context, the client gets the first certificate.
+    ...(byName && {
+      SNICallback: (name: string, done: (error: null, context?: SecureContext) => void) =>
+        done(null, byName?.find(name)),
+    }),
     requestCert: tls.ca !== undefined,
     allowHalfOpen: true,
     noDelay: true,
@@ -88,7 +108,10 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     if (error.code === "ERR_SSL_HTTP_REQUEST") respondPlain(socket);
     else socket.destroy();
   });
-  tls.onChange?.(() => server.setSecureContext(contextOf(tls)));
+  tls.onChange?.(() => {
+    server.setSecureContext(contextOf(tls));
+    byName = contextsByName(tls);
+  });
   const closeHandshakes = (): void => {
     for (const socket of handshakes.values()) socket.destroy();
   };

@@ -4,6 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { createSecureContext } from "node:tls";
 import { onFileChange } from "../file-changes.js";
 import type { Logger } from "../log.js";
@@ -17,6 +18,12 @@ const DAY_MS = 86_400_000;
  */
 const NOTICE_MS = 7 * DAY_MS;
 
+/** A certificate with its key, in PEM. */
+export interface KeyPair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 /** PEM. */
 export interface Certificates {
   /**
@@ -27,6 +34,8 @@ export interface Certificates {
   /** Of this process, with its key. Without it the port accepts plain text. */
   readonly cert?: Buffer | undefined;
   readonly key?: Buffer | undefined;
+  /** Further ones, for clients that ask for one of their names (SNI, RFC 6066 §3). */
+  readonly others?: readonly KeyPair[] | undefined;
   /**
    * Calls the listener when the certificates were replaced; undefined if they are never replaced.
    */
@@ -50,9 +59,10 @@ type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 
 /**
  * Reads the certificates from the files that the settings name, and reads them again when they
- * change. New connections use the new ones; open connections continue. Changed files that cannot be
- * used are logged, and the previous certificates stay in use. Once a day it logs a warning if
- * clients refuse this process's certificate because of its time, or soon will.
+ * change. New connections use the new ones; open connections continue. A changed file that cannot
+ * be used is logged, and what was read before stays in use: of a certificate and its key both. Once
+ * a day it logs a warning if clients refuse a certificate of this process because of its time, or
+ * soon will.
  * @throws {ConfigError} if a file cannot be used at the start
  */
 export function followCertificates(
@@ -60,50 +70,54 @@ export function followCertificates(
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
   settings = GRPC_CERTIFICATES,
 ): Certificates {
-  let current = readCertificates(config, settings);
-  const checkValidity = (): void => warnOfValidity(current, settings.cert, log);
+  const sources = sourcesOf(config, settings);
+  let current = load(sources, settings);
+  const checkValidity = (): void => {
+    for (const [index, { cert }] of current.pairs.entries()) {
+      warnOfValidity(cert, { setting: SETTINGS[settings.cert].variable, file: sources.pairs[index]?.cert }, log);
+    }
+  };
   checkValidity();
   const timer = setInterval(checkValidity, DAY_MS).unref();
   signal.addEventListener("abort", () => clearInterval(timer));
   const listeners: (() => void)[] = [];
+  const onFault = ({ message }: ConfigError): void =>
+    log.warn({ reason: message }, "the changed certificates are not used");
   const readAgain = (): void => {
-    try {
-      const read = readCertificates(config, settings);
-      const isSame = (["ca", "cert", "key"] as const).every((part) => `${read[part]}` === `${current[part]}`);
-      if (isSame) return;
-      current = read;
-      log.info("the certificates were read again");
-      checkValidity();
-      for (const listener of listeners) listener();
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      log.warn({ reason: error.message }, "the changed certificates are not used");
-    }
+    const read = load(sources, settings, { before: current, onFault });
+    if (textOf(read) === textOf(current)) return;
+    current = read;
+    log.info("the certificates were read again");
+    checkValidity();
+    for (const listener of listeners) listener();
   };
-  for (const setting of Object.values(settings)) {
-    const file = config[setting as Setting];
-    if (file !== undefined) onFileChange(file, readAgain, signal);
-  }
+  const files = [sources.ca, ...sources.pairs.flatMap(({ cert, key }) => [cert, key])];
+  for (const file of files) if (file !== undefined) onFileChange(file, readAgain, signal);
   return {
     get ca() {
       return current.ca;
     },
     get cert() {
-      return current.cert;
+      return current.pairs[0]?.cert;
     },
     get key() {
-      return current.key;
+      return current.pairs[0]?.key;
+    },
+    get others() {
+      return current.pairs.slice(1);
     },
     onChange: (listener) => listeners.push(listener),
   };
 }
 
-function warnOfValidity({ cert }: Certificates, setting: Setting, log: Logger): void {
-  if (cert === undefined) return;
+function textOf({ ca, pairs }: Loaded): string {
+  return [ca, ...pairs.flatMap(({ cert, key }) => [cert, key])].join("\0");
+}
+
+function warnOfValidity(cert: Buffer, about: { setting: string; file: string | undefined }, log: Logger): void {
   const { from, to } = validityOf(cert);
-  const fields = { setting: SETTINGS[setting].variable, from: new Date(from), to: new Date(to) };
   const fault = timeFaultOf(cert);
-  if (fault !== undefined) log.warn(fields, `the certificate ${fault}`);
+  if (fault !== undefined) log.warn({ ...about, from: new Date(from), to: new Date(to) }, `the certificate ${fault}`);
 }
 
 /** Why the operator must replace a certificate, in words; undefined if its time is right. */
@@ -115,7 +129,10 @@ export function timeFaultOf(cert: Buffer): string | undefined {
 
 /** The fault of a certificate of this process. */
 export interface CertificateFault {
-  /** The variable that names the file, such as `PORTICO_HTTP_TLS_CERT`. */
+  /**
+   * The variable that names the file, such as `PORTICO_HTTP_TLS_CERT`; if it names several, with
+   * the name of the file in parentheses.
+   */
   readonly setting: string;
   readonly fault: string;
   /** When it expires, in milliseconds since 1970. */
@@ -125,11 +142,13 @@ export interface CertificateFault {
 /** The certificates of this process that clients refuse because of their time, or soon will. */
 export function certificateFaults(config: Files): CertificateFault[] {
   return (["httpTlsCert", "tlsCert"] as const).flatMap((setting) => {
-    const file = config[setting];
-    if (file === undefined) return [];
-    const cert = readCertificate(setting, file);
-    const fault = timeFaultOf(cert);
-    return fault === undefined ? [] : [{ setting: SETTINGS[setting].variable, fault, to: validityOf(cert).to }];
+    const files = listOf(config[setting]);
+    return files.flatMap((file) => {
+      const cert = readCertificate(setting, file);
+      const fault = timeFaultOf(cert);
+      const name = SETTINGS[setting].variable + (files.length > 1 ? ` (${basename(file)})` : "");
+      return fault === undefined ? [] : [{ setting: name, fault, to: validityOf(cert).to }];
+    });
   });
 }
 
@@ -144,28 +163,101 @@ export function validityOf(cert: Buffer): { from: number; to: number; fault: str
 }
 
 /**
+ * The names that a client can ask for to get a certificate (its subject alternative names of type
+ * DNS, RFC 6125 §6.4), in lower case. A name may begin with `*.`.
+ */
+export function namesOf(cert: Buffer): string[] {
+  const { subjectAltName = "" } = new X509Certificate(cert);
+  // Node quotes a name with characters that a DNS name does not have.
+  const names = [...subjectAltName.matchAll(/"(?:[^"\\]|\\.)*"|DNS:([^",\s]+)/g)].map(([, name]) =>
+    name?.toLowerCase(),
+  );
+  return names.filter((name) => name !== undefined);
+}
+
+/**
  * Reads the files that the settings name.
  * @throws {ConfigError} if a file cannot be used
  */
 export function readCertificates(config: Files, settings = GRPC_CERTIFICATES): Certificates {
-  const { [settings.cert]: certFile, [settings.key]: keyFile } = config;
+  const { ca, pairs } = load(sourcesOf(config, settings), settings);
+  const [first, ...others] = pairs;
+  return { ca, cert: first?.cert, key: first?.key, others };
+}
+
+/** Paths of the files that settings name. */
+interface Sources {
+  readonly ca: string | undefined;
+  readonly pairs: readonly { readonly cert: string; readonly key: string }[];
+}
+
+/** What they contain, in the same order. */
+interface Loaded {
+  readonly ca: Buffer | undefined;
+  readonly pairs: readonly KeyPair[];
+}
+
+/** @throws {ConfigError} if certificates and keys are not in pairs */
+function sourcesOf(config: Files, settings: CertificateSettings): Sources {
+  const [certs, keys] = [listOf(config[settings.cert]), listOf(config[settings.key])];
   const { [settings.cert]: certSetting, [settings.key]: keySetting } = SETTINGS;
-  if ((certFile === undefined) !== (keyFile === undefined)) {
-    const [there, missing] = certFile === undefined ? [keySetting, certSetting] : [certSetting, keySetting];
-    throw new ConfigError(`${there.variable} is set without ${missing.variable}: they go together`);
+  if (certs.length !== keys.length) {
+    const [there, missing] = certs.length === 0 ? [keySetting, certSetting] : [certSetting, keySetting];
+    if (certs.length === 0 || keys.length === 0) {
+      throw new ConfigError(`${there.variable} is set without ${missing.variable}: they go together`);
+    }
+    const counts = `${certs.length} ${certs.length === 1 ? "file" : "files"}, and ${missing.variable} ${keys.length}`;
+    throw new ConfigError(`${there.variable} names ${counts}: name the key of each certificate, in the same order`);
   }
-  const caFile = config[settings.ca];
-  const ca = caFile === undefined ? undefined : readCertificate(settings.ca, caFile);
-  if (certFile === undefined || keyFile === undefined) return { ca };
-  const cert = readCertificate(settings.cert, certFile);
-  const key = readPem(settings.key, keyFile);
+  const [ca] = listOf(config[settings.ca]);
+  return { ca, pairs: certs.map((cert, index) => ({ cert, key: keys[index] as string })) };
+}
+
+function listOf(files: string | readonly string[] | undefined): readonly string[] {
+  return files === undefined ? [] : typeof files === "string" ? [files] : files;
+}
+
+/**
+ * @param again what was read before. It stays in place of a file that cannot be used now, and
+ * `onFault` is called with the reason
+ * @throws {ConfigError} if a file cannot be used, unless `again` is given
+ */
+function load(
+  { ca, pairs }: Sources,
+  settings: CertificateSettings,
+  again?: { readonly before: Loaded; readonly onFault: (error: ConfigError) => void },
+): Loaded {
+  const attempt = <T>(read: () => T, before: T | undefined): T => {
+    try {
+      return read();
+    } catch (error) {
+      if (again === undefined || !(error instanceof ConfigError)) throw error;
+      again.onFault(error);
+      return before as T;
+    }
+  };
+  return {
+    ca: attempt(() => (ca === undefined ? undefined : readCertificate(settings.ca, ca)), again?.before.ca),
+    pairs: pairs.map((pair, index) => attempt(() => readPair(pair, settings, index > 0), again?.before.pairs[index])),
+  };
+}
+
+/** @param needsName whether clients get it only by one of its names */
+function readPair(files: Sources["pairs"][number], settings: CertificateSettings, needsName: boolean): KeyPair {
+  const [cert, key] = [readCertificate(settings.cert, files.cert), readPem(settings.key, files.key)];
   try {
-    createSecureContext({ ca, cert, key });
+    createSecureContext({ cert, key });
   } catch (error) {
     const { message } = error as Error;
-    throw new ConfigError(`${keyFile} (${keySetting.variable}) is no key for ${certFile}: ${message}`);
+    const { variable } = SETTINGS[settings.key];
+    throw new ConfigError(`${files.key} (${variable}) is no key for ${files.cert}: ${message}`);
   }
-  return { ca, cert, key };
+  if (needsName && namesOf(cert).length === 0) {
+    const { variable } = SETTINGS[settings.cert];
+    const why = "has no DNS name that a client could ask for (subject alternative name), so no client would get it";
+    throw new ConfigError(`${files.cert} (${variable}) ${why}: name it first, or leave it out`);
+  }
+  return { cert, key };
 }
 
 function readCertificate(setting: Setting, path: string): Buffer {

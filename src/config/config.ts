@@ -3,10 +3,10 @@
  * configuration file or the default, in this order. A wrong value stops the start with a message
  * that names the setting and says what is accepted.
  */
-import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseAddress, parseGrpcTargets } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
+import { readObject } from "./config-file.js";
 import { type ExternalService, parseExternalServices } from "./configured-services.js";
 import { usualFolder } from "./data-folder.js";
 import {
@@ -27,10 +27,10 @@ import {
   documentHosts,
   duration,
   filePath,
+  filePaths,
   folderPath,
   hosts,
   integer,
-  isObject,
   oneOf,
   origin,
   origins,
@@ -120,15 +120,15 @@ export const SETTINGS = {
   httpTlsCert: setting(
     "PORTICO_HTTP_TLS_CERT",
     undefined,
-    "file with the certificate of the HTTP port, and those between it and its authority (PEM): it then speaks TLS",
-    filePath,
+    "file with the certificate of the HTTP port, and those between it and its authority (PEM): it then speaks TLS. Several, separated by commas: a client gets the one with the name that it asks for, or else the first",
+    filePaths,
     HTTP_PORT,
   ),
   httpTlsKey: setting(
     "PORTICO_HTTP_TLS_KEY",
     undefined,
-    "file with the key of that certificate (PEM)",
-    filePath,
+    "file with the key of that certificate (PEM); of several, in the same order",
+    filePaths,
     HTTP_PORT,
   ),
   httpTlsClientCa: setting(
@@ -350,33 +350,27 @@ export function flagName(key: string): string {
  * need not exist
  */
 function readFile(path: string, named: boolean): Record<string, unknown> {
-  if (!existsSync(path)) {
-    if (named) throw new ConfigError(`the configuration file ${path} does not exist`);
-    return {};
-  }
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(readFileSync(path, "utf8"));
-  } catch (error) {
-    // Node's message quotes the file, with its line ends.
-    const reason = (error as Error).message.replace(/\s+/g, " ");
-    throw new ConfigError(`the configuration file ${path} cannot be read: ${reason}`);
-  }
-  if (!isObject(parsed)) throw new ConfigError(`the configuration file ${path} must hold one JSON object`);
+  const parsed = readObject(path, named);
   checkNames(parsed, path);
   if ("data" in parsed && !named) {
     throw new ConfigError(
       `the configuration file ${path} is in the data folder, so it cannot name "data": use ${SETTINGS.data.variable}`,
     );
   }
-  for (const key of PATHS) if (key in parsed) parsed[key] = resolve(dirname(path), String(parsed[key]));
+  const absolute = (name: string): string => resolve(dirname(path), name);
+  for (const key of PATHS) if (key in parsed) parsed[key] = absolute(String(parsed[key]));
+  for (const key of PATH_LISTS) {
+    // An empty name stays empty, and is refused.
+    const names = key in parsed ? String(parsed[key]).split(",") : [];
+    if (names.length > 0) parsed[key] = names.map((name) => (name.trim() ? absolute(name.trim()) : "")).join(",");
+  }
   return parsed;
 }
 
 /** Settings whose paths are relative to the configuration file. */
-const PATHS = [
-  ...["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsCert", "httpTlsKey", "httpTlsClientCa", "credentials"],
-] as const;
+const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsClientCa", "credentials"] as const;
+/** Settings with lists of such paths. */
+const PATH_LISTS = ["httpTlsCert", "httpTlsKey"] as const;
 
 function checkNames(file: Record<string, unknown>, path: string): void {
   for (const key of Object.keys(file).filter((key) => key !== "services")) {

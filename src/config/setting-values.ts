@@ -17,6 +17,15 @@ export interface Parse<T> {
 
 /** A file, as an absolute path. */
 export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
+/** Files, separated by commas, as absolute paths. */
+export const filePaths = Object.assign(
+  (text: string): readonly string[] =>
+    text.split(",").map((path) => {
+      if (path.trim() === "") throw new SyntaxError("must be a file, or files separated by commas");
+      return resolve(path.trim());
+    }),
+  { values: "file" as const },
+);
 /** A folder, as an absolute path. */
 export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
 

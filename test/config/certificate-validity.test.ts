@@ -5,7 +5,13 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
-import { certificateFaults, followCertificates } from "../../src/config/certificates.js";
+import {
+  type CertificateSettings,
+  certificateFaults,
+  followCertificates,
+  GRPC_CERTIFICATES,
+  HTTP_CERTIFICATES,
+} from "../../src/config/certificates.js";
 import { createAuthority } from "../http2/certificates.js";
 
 const DAY = 86_400_000;
@@ -20,12 +26,16 @@ function filesOf(t: Test, from: number, to: number) {
 }
 
 /** The log lines for a certificate. */
-function logged(t: Test, files: ReturnType<typeof filesOf>): unknown[] {
+function logged(
+  t: Test,
+  files: Parameters<typeof followCertificates>[0],
+  settings: CertificateSettings = GRPC_CERTIFICATES,
+): unknown[] {
   const said: unknown[] = [];
   const log = pino({}, { write: (line) => void said.push(JSON.parse(line)) });
   const closing = new AbortController();
   t.teardown(() => closing.abort());
-  followCertificates(files, { log, signal: closing.signal });
+  followCertificates(files, { log, signal: closing.signal }, settings);
   return said;
 }
 
@@ -51,3 +61,18 @@ for (const [what, from, to, message] of CASES) {
     );
   });
 }
+
+t.test("each of several certificates counts, and has the name of its file", async (t) => {
+  const issued = [80, -1].map((to) => authority.issue("localhost", [new Date(0), new Date(Date.now() + to * DAY)]));
+  const [good, old] = issued;
+  const folder = t.testdir({ good: good?.cert, goodKey: good?.key, old: old?.cert, oldKey: old?.key });
+  const files = (...names: string[]) => names.map((name) => join(folder, name));
+  const config = { httpTlsCert: files("good", "old"), httpTlsKey: files("goodKey", "oldKey") };
+  const expected = { setting: "PORTICO_HTTP_TLS_CERT", file: join(folder, "old") };
+  t.match(logged(t, config, HTTP_CERTIFICATES), [
+    { ...expected, msg: "the certificate has expired: clients refuse it" },
+  ]);
+  t.match(certificateFaults(config), [
+    { setting: "PORTICO_HTTP_TLS_CERT (old)", fault: "has expired: clients refuse it" },
+  ]);
+});

@@ -17,6 +17,7 @@ const folder = t.testdir({
   "text.pem": "no certificate",
 });
 const file = (name: string) => (name === "" ? undefined : join(folder, name));
+const files = (...names: string[]) => names.map((name) => join(folder, name));
 const settings = (tlsCa = "", tlsCert = "", tlsKey = ""): Pick<Config, "tlsCa" | "tlsCert" | "tlsKey"> => ({
   tlsCa: file(tlsCa),
   tlsCert: file(tlsCert),
@@ -63,15 +64,15 @@ for (const [why, given, message] of wrong) {
 }
 
 t.test("the certificate of the HTTP port has its own settings", async (t) => {
-  const files = { httpTlsCert: file("own.pem"), httpTlsKey: file("own.key"), tlsCa: file("none.pem") };
-  t.same(readCertificates(files, HTTP_CERTIFICATES), { ca: undefined, ...own });
-  const mutual = { ...files, httpTlsClientCa: file("ca.pem") };
+  const named = { httpTlsCert: files("own.pem"), httpTlsKey: files("own.key"), tlsCa: file("none.pem") };
+  t.same(readCertificates(named, HTTP_CERTIFICATES), { ca: undefined, ...own });
+  const mutual = { ...named, httpTlsClientCa: file("ca.pem") };
   t.same(readCertificates(mutual, HTTP_CERTIFICATES), { ca: authority.cert, ...own });
-  t.throws(() => readCertificates({ ...files, httpTlsClientCa: file("text.pem") }, HTTP_CERTIFICATES), {
+  t.throws(() => readCertificates({ ...named, httpTlsClientCa: file("text.pem") }, HTTP_CERTIFICATES), {
     name: "ConfigError",
     message: /text\.pem \(PORTICO_HTTP_TLS_CLIENT_CA\) has no PEM certificate/,
   });
-  t.throws(() => readCertificates({ httpTlsCert: file("own.pem") }, HTTP_CERTIFICATES), {
+  t.throws(() => readCertificates({ httpTlsCert: files("own.pem") }, HTTP_CERTIFICATES), {
     name: "ConfigError",
     message: /^PORTICO_HTTP_TLS_CERT is set without PORTICO_HTTP_TLS_KEY: they go together/,
   });
@@ -80,9 +81,9 @@ t.test("the certificate of the HTTP port has its own settings", async (t) => {
 t.test("paths of certificates are relative to the configuration file", async (t) => {
   const data = t.testdir({
     "portico.json":
-      '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "http.pem"}',
+      '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "http.pem, /etc/b.pem"}',
   });
   const { tlsCa, tlsCert, tlsKey, httpTlsCert } = loadConfig({}, { PORTICO_DATA: data });
   t.same([tlsCa, tlsCert, tlsKey], [join(data, "ca.pem"), "/etc/own.pem", join(data, "keys/own.key")]);
-  t.equal(httpTlsCert, join(data, "http.pem"));
+  t.same(httpTlsCert, [join(data, "http.pem"), "/etc/b.pem"]);
 });

@@ -13,8 +13,9 @@ export interface Certified {
 export interface Authority extends Certified {
   /**
    * @param validity the first and the last moment of its validity; default yesterday and tomorrow
+   * @param names that a client may ask for; default `name`
    */
-  issue(name: string, validity?: readonly [Date, Date]): Certified;
+  issue(name: string, validity?: readonly [Date, Date], names?: readonly string[]): Certified;
 }
 
 const der = (tag: number, ...content: Uint8Array[]): Buffer => {
@@ -65,16 +66,18 @@ function certificate(
   publicKey: KeyObject,
   issuer: string,
   signer: KeyObject,
-  authority: boolean,
+  /** The names that a client may ask for; undefined for an authority. */
+  alternatives: readonly string[] | undefined,
   validity = [new Date(Date.now() - DAY), new Date(Date.now() + DAY)] as readonly [Date, Date],
 ): Buffer {
   const spki = publicKey.export({ type: "spki", format: "der" });
   const serial = createHash("sha256").update(spki).digest().subarray(0, 8);
   serial[0] = ((serial[0] as number) & 0x7f) | 1;
-  const names = sequence(der(0x82, Buffer.from(subject)), der(0x87, Buffer.from([127, 0, 0, 1])));
-  const extension = authority
-    ? sequence(BASIC_CONSTRAINTS, TRUE, octets(sequence(TRUE)))
-    : sequence(ALTERNATIVE_NAMES, octets(names));
+  const names = (alternatives ?? []).map((alternative) => der(0x82, Buffer.from(alternative)));
+  const extension =
+    alternatives === undefined
+      ? sequence(BASIC_CONSTRAINTS, TRUE, octets(sequence(TRUE)))
+      : sequence(ALTERNATIVE_NAMES, octets(sequence(...names, der(0x87, Buffer.from([127, 0, 0, 1])))));
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, serial),
@@ -94,12 +97,12 @@ const exported = (key: KeyObject): Buffer => Buffer.from(key.export({ type: "pkc
 export function createAuthority(issuer: string): Authority {
   const own = newKeys();
   return {
-    cert: certificate(issuer, own.publicKey, issuer, own.privateKey, true),
+    cert: certificate(issuer, own.publicKey, issuer, own.privateKey, undefined),
     key: exported(own.privateKey),
-    issue(subject, validity) {
+    issue(subject, validity, names = [subject]) {
       const keys = newKeys();
       return {
-        cert: certificate(subject, keys.publicKey, issuer, own.privateKey, false, validity),
+        cert: certificate(subject, keys.publicKey, issuer, own.privateKey, names, validity),
         key: exported(keys.privateKey),
       };
     },

@@ -10,6 +10,7 @@ import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { installation } from "../../support/installation.js";
+import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
 /** Nothing listens on these ports. */
@@ -151,6 +152,18 @@ const cases: Readonly<Record<string, Case>> = {
     cause: async (t) => certified(t, 5),
     finding: { check: "certificates", state: "warning", text: /PORTICO_HTTP_TLS_CERT expires soon .*: replace it/ },
   },
+  "a second certificate that has expired": {
+    role: "gateway",
+    cause: async (t) => {
+      const [first, second] = [certified(t, 90), certified(t, -1, ["*.two.example", "three.example"])];
+      return Object.fromEntries(Object.entries(first).map(([name, path]) => [name, `${path}, ${second[name]}`]));
+    },
+    finding: {
+      check: "certificates",
+      state: "problem",
+      text: /^The certificate in PORTICO_HTTP_TLS_CERT for \*\.two\.example, three\.example has expired /,
+    },
+  },
   "a certificate without its key": {
     role: "gateway",
     cause: async (t) => ({ ...certified(t, 90), PORTICO_HTTP_TLS_KEY: "" }),
@@ -175,12 +188,12 @@ const DAY_MS = 86_400_000;
 const authority = createAuthority("authority");
 
 /** @param to in days from now */
-function certified(t: Test, to: number): NodeJS.ProcessEnv {
-  const { cert, key } = authority.issue("localhost", [
-    new Date(Date.now() - 90 * DAY_MS),
-    new Date(Date.now() + to * DAY_MS),
-  ]);
-  const folder = t.testdir({ cert, key });
+function certified(t: Test, to: number, names = ["localhost"]): NodeJS.ProcessEnv {
+  const validity = [new Date(Date.now() - 90 * DAY_MS), new Date(Date.now() + to * DAY_MS)] as const;
+  const { cert, key } = authority.issue("localhost", validity, names);
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, "cert"), cert);
+  writeFileSync(join(folder, "key"), key);
   return { PORTICO_HTTP_TLS_CERT: join(folder, "cert"), PORTICO_HTTP_TLS_KEY: join(folder, "key") };
 }
 

@@ -123,7 +123,8 @@ t.test("a port that closes waits for requests, but not for handshakes", async (t
 t.test("no call fails while a certificate is replaced", async (t) => {
   const renewed = authority.issue("localhost");
   const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key });
-  const files = { httpTlsCert: join(folder, "own.pem"), httpTlsKey: join(folder, "own.key") };
+  const [cert, key] = [join(folder, "own.pem"), join(folder, "own.key")];
+  const files = { httpTlsCert: [cert], httpTlsKey: [key] };
   const said: string[] = [];
   const log = pino({}, { write: (line) => void said.push(JSON.parse(line).msg) });
   const closing = new AbortController();
@@ -151,14 +152,14 @@ t.test("no call fails while a certificate is replaced", async (t) => {
   ]);
 
   // In the order in which tools write the files. The first one is written in two halves.
-  writeFileSync(files.httpTlsCert, renewed.cert.subarray(0, renewed.cert.length / 2));
+  writeFileSync(cert, renewed.cert.subarray(0, renewed.cert.length / 2));
   await until(() => said.includes("the changed certificates are not used"));
   t.equal(await shown(), first, "a file that is half written changes nothing");
   said.length = 0;
-  writeFileSync(files.httpTlsCert, renewed.cert);
+  writeFileSync(cert, renewed.cert);
   await until(() => said.includes("the changed certificates are not used"));
   t.equal(await shown(), first, "nor does a certificate without its key");
-  writeFileSync(files.httpTlsKey, renewed.key);
+  writeFileSync(key, renewed.key);
   await until(() => said.includes("the certificates were read again"));
   t.not(await shown(), first);
 
@@ -200,8 +201,8 @@ t.test("with certificate authorities for clients", async (t) => {
     const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key, "clients.pem": clients.cert });
     const named = (name: string) => join(folder, name);
     const files = {
-      httpTlsCert: named("own.pem"),
-      httpTlsKey: named("own.key"),
+      httpTlsCert: [named("own.pem")],
+      httpTlsKey: [named("own.key")],
       httpTlsClientCa: named("clients.pem"),
     };
     const said: string[] = [];

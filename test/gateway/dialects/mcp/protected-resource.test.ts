@@ -17,7 +17,7 @@ const cases: [
 ][] = [
   ["the host of the request", {}, ["Host", "door.test:8080"], "http://door.test:8080"],
   ["no host", {}, [], "http://localhost"],
-  ["a port that speaks TLS", { httpTlsCert: "/cert.pem" }, ["Host", "door.test"], "https://door.test"],
+  ["a port that speaks TLS", { httpTlsCert: ["/cert.pem"] }, ["Host", "door.test"], "https://door.test"],
   ["the configured address", { publicUrl: SET }, ["Host", "door.test"], SET],
   ["a host that is forged", { publicUrl: SET }, ["Host", "evil.test", "X-Forwarded-Proto", "http"], SET],
 ];
