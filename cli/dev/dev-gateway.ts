@@ -30,7 +30,7 @@ export interface DevGateway {
 /** @throws {CommandError} when it cannot start, for example because a port is in use. */
 export async function openDevGateway(config: Config, log: Logger, signal: AbortSignal): Promise<DevGateway> {
   let server: OpenServer | undefined;
-  const start = processOf(async (opening) => {
+  const start = processOf("server", async (opening) => {
     // Another portico dev may run in the same folder, with the same store.
     await tryPorts(["http"], config);
     server = await openServer(opening, {});

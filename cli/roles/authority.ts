@@ -49,7 +49,7 @@ export interface StoreOptions {
  * @returns the exit code.
  */
 export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = processOf((opening) => openAuthorityProcess(opening, flags));
+  const start = processOf("authority", (opening) => openAuthorityProcess(opening, flags));
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
@@ -76,7 +76,7 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
     await openRegistry({ authority, guard, transport, services: [], listening }, { config, log, budget }),
   );
   const served = [authority.service, registry.service];
-  const grpc = closeWithProcess(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport }));
   closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));

@@ -25,6 +25,7 @@ import { ContractReader } from "../../services/registry/contract-reader.js";
 import type { Authorities } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
 import { parseGrpcTarget } from "../../src/address/address.js";
+import { accessLogOf } from "../../src/config/access-log.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
@@ -42,7 +43,7 @@ import { processOf } from "./start.js";
  * Starts a gateway that follows the authority and the registry of another process. `own` hands a
  * part over to the process, which closes its parts in reverse order.
  */
-export const startGateway = processOf(async (opening) => {
+export const startGateway = processOf("gateway", async (opening) => {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const transport = await openTransport({ config, log, budget, closed });
   const joined = closeWithProcess(await joinAuthority(GATEWAY, { config, log }, transport));
@@ -67,7 +68,7 @@ export const startGateway = processOf(async (opening) => {
     enrolment,
     authority: new OAuthAuthority(registry),
   };
-  const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
+  const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   return { http: http.address, admin: admin.address, notReady };
 });
@@ -111,7 +112,14 @@ interface HttpPortParts {
  */
 export async function openHttpPort(
   parts: HttpPortParts,
-  { config, log, metrics, budget, closed }: Pick<Process, "config" | "log" | "metrics" | "budget" | "closed">,
+  {
+    config,
+    log,
+    metrics,
+    role,
+    budget,
+    closed,
+  }: Pick<Process, "config" | "log" | "metrics" | "role" | "budget" | "closed">,
 ): Promise<HttpPort> {
   const { catalog, guard, health, authorities, callQueue } = parts;
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: messageLimits(config), log });
@@ -122,7 +130,8 @@ export async function openHttpPort(
   const documents = new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl });
   const own = [health, documents, attention, oauthOf(parts, config), new PageSessionRoutes(parts.authority), pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
-  const handler = createHandler({ ...parts, own, hosts, config, log, metrics });
+  const accessLog = accessLogOf(log, role, config.http);
+  const handler = createHandler({ ...parts, own, hosts, config, log, accessLog, metrics });
   checkProxies(config);
   const tls = followHttpCertificates({ config, log, closed });
   // Another gateway may listen on the same port. If this one opened the port before it is ready, it

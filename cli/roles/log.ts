@@ -46,9 +46,12 @@ class TerminalLog {
   }
 }
 
-/** A log line in JSON as text: `  12:34:56 warn  what happened name=value`. */
+/**
+ * A log line in JSON as text: `  12:34:56 warn  what happened name=value`. Who reads it on the
+ * terminal of a process knows which process it is.
+ */
 export function inWords(line: string, output: TerminalOutput, env: NodeJS.ProcessEnv): string {
-  const { level, time, msg = "", err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+  const { level, time, msg = "", err, role: _role, instance: _instance, ...rest } = JSON.parse(line);
   const fields = Object.entries(rest).map(([name, value]) => `${name}=${wordOf(value)}`);
   const error = err === undefined ? [] : [`(${(err as { message?: unknown }).message})`];
   const words = [...(msg === "" ? [] : [`${msg}`]), ...error, ...fields].join(" ");

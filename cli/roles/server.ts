@@ -35,7 +35,7 @@ import { tryPorts } from "./try-ports.js";
  * @returns the exit code.
  */
 export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> {
-  const start = processOf((opening) => openServer(opening, flags));
+  const start = processOf("server", (opening) => openServer(opening, flags));
   return runRole({ title: "everything in one process", start, hasStore: true }, flags, io);
 }
 
@@ -81,7 +81,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const served = [authority.service, registry.service, ...services];
   // The stores are opened before the port too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
-  const grpc = closeWithProcess(await openGrpcPort({ services: served, guard, transport, config, log, metrics }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport }));
   const { dispatcher } = grpc;
   closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   const clientsOf = (service: string): Clients => {
@@ -105,7 +105,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const refusals = closeWithProcess(new RefusalReporter({ ...source, authorities: () => [source] }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, refusals, callQueue, authority: new OAuthAuthority(source) };
-  const http = closeWithProcess(await openHttpPort(parts, { config, log, metrics, budget, closed }));
+  const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
   dispatcher.forward = forwardTo(catalog.routes, guard);
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };

@@ -32,7 +32,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
       EXIT.usage,
     );
   }
-  const start = processOf((opening) => openService(opening, name));
+  const start = processOf("service", (opening) => openService(opening, name));
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 
@@ -53,7 +53,7 @@ async function openService(opening: Process, name: string): Promise<Opened> {
   const clientsOf = () => closeWithProcess(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });
   const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
-  const grpc = closeWithProcess(await openGrpcPort({ services, guard, callQueue, transport, config, log, metrics }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services, guard, callQueue, transport }));
   closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));
   const [service] = services as [Service];
   const registered = closeWithProcess(keepRegistered(service, instanceOf(service, grpc, config), joined, log));

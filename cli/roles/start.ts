@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
 import type { Address, GrpcTarget } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
+import type { RoleName } from "../../src/config/setting.js";
 import type { Logger } from "../../src/log.js";
 import { ListenError } from "../../src/process/listen.js";
 import { Process } from "../../src/process/process.js";
@@ -47,10 +48,10 @@ export type Opened = Omit<Running, "stop">;
 export type StartRole = (config: Config, log: Logger, signal: AbortSignal) => Promise<Running>;
 
 /** The start of a process whose parts `open` opens. */
-export function processOf(open: (opening: Process) => Promise<Opened>): StartRole {
+export function processOf(role: RoleName, open: (opening: Process) => Promise<Opened>): StartRole {
   return async (config, log, signal) => {
     configureGarbageCollection();
-    const opening = new Process(config, log);
+    const opening = new Process(config, log, role);
     try {
       const running = await unlessStopped(open(opening), signal);
       return { ...running, stop: () => opening.stop({ noticeMs: config.drainNotice, drainMs: config.drain }) };

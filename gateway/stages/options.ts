@@ -1,6 +1,8 @@
 /** The options of the stages: one object for all requests of a port. */
+
 import type { RefusalCause, SigningGuard } from "../../src/call/admission.js";
 import type { Caller } from "../../src/call/caller.js";
+import type { AccessLogSettings } from "../../src/config/access-log.js";
 import type { Config } from "../../src/config/config.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
@@ -14,6 +16,7 @@ import type { Dialects } from "./dialect.js";
 
 export interface StageOptions {
   readonly config: Pick<Config, "maxHeaderCount" | "maxBody" | "callTime" | "maxCallTime" | "cors"> &
+    AccessLogSettings &
     Partial<Pick<Config, "httpTlsCert" | "publicUrl">>;
   readonly hosts: Hosts;
   readonly cors: Cors;
@@ -33,6 +36,8 @@ export interface StageOptions {
    */
   readonly heartbeatMs?: number | undefined;
   readonly log: Logger;
+  /** The log for the lines of requests that have ended; default `log`. */
+  readonly accessLog?: Logger | undefined;
   readonly metrics: Metrics;
   readonly usage?: CallCounter | undefined;
   readonly refusals?: RefusalLog | undefined;

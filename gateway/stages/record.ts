@@ -7,6 +7,7 @@ import { type Admission, type Guard, type RefusalCause, RefusalError } from "../
 import { calledWith } from "../../src/call/caller.js";
 import { type CountedCall, type LimitedCall, LimitedError, type LimitState } from "../../src/call/limited-call.js";
 import { isRequestId } from "../../src/call/metadata.js";
+import { accessLogShare } from "../../src/config/access-log.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
 import type { EndpointTarget, Route } from "../catalog/target.js";
@@ -193,7 +194,7 @@ export function record(
   request: GatewayRequest,
   state: RequestState,
   { status, length }: Pick<GatewayResponse, "status" | "length">,
-  { log, metrics, usage, refusals }: StageOptions,
+  { config, log, accessLog = log, metrics, usage, refusals }: StageOptions,
   more?: Partial<Counts> & { readonly endedBy?: "client" },
 ): void {
   state.end();
@@ -211,7 +212,9 @@ export function record(
   }
   if (state.refusal !== undefined && refusals !== undefined) recordRefusal(request, state, state.refusal, refusals);
   if (!state.isLogged) return;
-  log.info({
+  const sample = accessLogShare(config, status >= 400);
+  if (sample === 0) return;
+  accessLog.info({
     requestId,
     method: request.method,
     dialect: state.dialect.name,
@@ -222,13 +225,14 @@ export function record(
     status,
     ms: Math.round(ms * 1000) / 1000,
     account: admission?.caller?.account,
-    // Only the address identifies a caller that was rejected.
-    address: status === 401 || status === 403 || status === 429 ? request.remoteAddress : undefined,
+    key: admission?.caller && (calledWith(admission.caller) || undefined),
+    address: state.address,
     namespace: admission?.namespace,
     bytes: length,
     origin: state.refusedOrigin,
     limit: limitRefusal?.state.limit,
     failure: state.failure,
+    sample: sample < 1 ? sample : undefined,
     ...more,
   });
 }

@@ -3,11 +3,11 @@
  * configuration file or the default, in this order. A wrong value stops the start with a message
  * that names the setting and says what is accepted.
  */
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { parseAddress, parseGrpcTargets } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
-import { readObject } from "./config-file.js";
-import { type ExternalService, parseExternalServices } from "./configured-services.js";
+import { externalServices, readConfigFile } from "./config-file.js";
+import type { ExternalService } from "./configured-services.js";
 import { usualFolder } from "./data-folder.js";
 import {
   ConfigError,
@@ -29,6 +29,7 @@ import {
   filePath,
   filePaths,
   folderPath,
+  fraction,
   hosts,
   integer,
   oneOf,
@@ -198,6 +199,18 @@ export const SETTINGS = {
     "trace, debug, info, warn, error, fatal or silent",
     oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"),
   ),
+  accessLog: setting(
+    "PORTICO_ACCESS_LOG",
+    "all",
+    "which requests and calls have a line in the log at level info: off, errors (HTTP status from 400 on, gRPC code other than OK) or all",
+    oneOf("off", "errors", "all"),
+  ),
+  accessLogSample: setting(
+    "PORTICO_ACCESS_LOG_SAMPLE",
+    "1",
+    "share of the requests and calls without an error that have a line, from 0.0001 to 1; their lines say it in the field sample",
+    fraction(0.0001),
+  ),
   maxBody: setting(
     "PORTICO_MAX_BODY",
     "4MiB",
@@ -293,7 +306,7 @@ export type Flags = { readonly [K in keyof typeof SETTINGS]?: string };
 export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.env): Config {
   const named = read("config", flags, env, {}) as string | undefined;
   const path = named ?? join((read("data", flags, env, {}) as string | undefined) ?? usualFolder(env), "portico.json");
-  const file = readFile(path, named !== undefined);
+  const file = readConfigFile(path, named !== undefined, SETTINGS);
   const services = externalServices(file.services, dirname(path));
   const config: Record<string, unknown> = { configFile: path, services };
   for (const key of Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]) config[key] = read(key, flags, env, file);
@@ -312,7 +325,7 @@ export function loadConfig(flags: Flags = {}, env: NodeJS.ProcessEnv = process.e
  * @throws {ConfigError} also if the file does not exist
  */
 export function readServices(path: string): ExternalService[] {
-  return externalServices(readFile(path, true).services, dirname(path));
+  return externalServices(readConfigFile(path, true, SETTINGS).services, dirname(path));
 }
 
 function read(
@@ -343,50 +356,4 @@ function read(
 export function flagName(key: string): string {
   const settings: Readonly<Record<string, Setting<unknown>>> = SETTINGS;
   return settings[key]?.flag ?? key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-/**
- * @param named whether a setting names the file; otherwise it is the one in the data folder, which
- * need not exist
- */
-function readFile(path: string, named: boolean): Record<string, unknown> {
-  const parsed = readObject(path, named);
-  checkNames(parsed, path);
-  if ("data" in parsed && !named) {
-    throw new ConfigError(
-      `the configuration file ${path} is in the data folder, so it cannot name "data": use ${SETTINGS.data.variable}`,
-    );
-  }
-  const absolute = (name: string): string => resolve(dirname(path), name);
-  for (const key of PATHS) if (key in parsed) parsed[key] = absolute(String(parsed[key]));
-  for (const key of PATH_LISTS) {
-    // An empty name stays empty, and is refused.
-    const names = key in parsed ? String(parsed[key]).split(",") : [];
-    if (names.length > 0) parsed[key] = names.map((name) => (name.trim() ? absolute(name.trim()) : "")).join(",");
-  }
-  return parsed;
-}
-
-/** Settings whose paths are relative to the configuration file. */
-const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsClientCa", "credentials"] as const;
-/** Settings with lists of such paths. */
-const PATH_LISTS = ["httpTlsCert", "httpTlsKey"] as const;
-
-function checkNames(file: Record<string, unknown>, path: string): void {
-  for (const key of Object.keys(file).filter((key) => key !== "services")) {
-    const wrong = (what: string) => new ConfigError(`the configuration file ${path} ${what}`);
-    if (!Object.hasOwn(SETTINGS, key)) throw wrong(`has an unknown setting "${key}"`);
-    if (key === "config") throw wrong('cannot name another one by "config"');
-    if ((SETTINGS as Record<string, Setting<unknown>>)[key]?.secret)
-      throw wrong(`must not hold the secret "${key}": use its variable`);
-  }
-}
-
-/** @param folder that the paths in the file are relative to */
-function externalServices(value: unknown, folder: string): ExternalService[] {
-  try {
-    return parseExternalServices(value, folder);
-  } catch (error) {
-    throw new ConfigError((error as Error).message);
-  }
 }

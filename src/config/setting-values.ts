@@ -103,6 +103,15 @@ export function integer(min: number, max: number): Parse<number> {
   };
 }
 
+/** A number from `min` to 1, such as `0.1`. */
+export function fraction(min: number): Parse<number> {
+  return (text) => {
+    const value = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= 1)) throw new SyntaxError(`must be a number from ${min} to 1, such as 0.1`);
+    return value;
+  };
+}
+
 /** Reads `512KiB` or `4MiB` as bytes. The bounds are in bytes, too. */
 export function bytes(min: number, max: number): Parse<number> {
   const units = { "": 1, B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };

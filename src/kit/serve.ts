@@ -108,7 +108,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   const grpc = settings?.grpc ?? process.env.PORTICO_GRPC ?? "127.0.0.1:0";
   const config = loadConfig({ ...settings, grpc });
   const log = createLog(config.logLevel);
-  const serving = new Process(config, log);
+  const serving = new Process(config, log, "service");
   const { budget, metrics, closeWithProcess } = serving;
   try {
     const transport = await openTransport(serving);
@@ -130,9 +130,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       metadata,
     });
     const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
-    const port = closeWithProcess(
-      await openGrpcPort({ services: [service], guard, callQueue, transport, config, log, metrics }),
-    );
+    const port = closeWithProcess(await openGrpcPort({ ...serving, services: [service], guard, callQueue, transport }));
     closeWithProcess(keepGrpcHealth(port.dispatcher, guard));
     const registered = closeWithProcess(keepRegistered(service, instanceOf(service, port, config), joined, log));
     await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));

@@ -2,8 +2,11 @@
 import { randomUUID } from "node:crypto";
 import type { Guard, OpenGuard } from "../access/guard.js";
 import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
+import { calledWith } from "../call/caller.js";
 import { requestIdOf } from "../call/metadata.js";
+import { accessLogOf, accessLogShare } from "../config/access-log.js";
 import type { Config } from "../config/config.js";
+import type { RoleName } from "../config/setting.js";
 import { Code } from "../errors.js";
 import { Instance } from "../gen/portico/registry/v1/registry.js";
 import type { Logger } from "../log.js";
@@ -38,6 +41,8 @@ export interface GrpcPortOptions {
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** The role of the process, for its lines in the access log. */
+  readonly role?: RoleName | undefined;
 }
 
 /**
@@ -45,27 +50,34 @@ export interface GrpcPortOptions {
  * @throws {ListenError} if it cannot listen
  */
 export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> {
-  const { services, guard, callQueue, transport, config, log, metrics } = options;
-  const onEnd = recordCall(metrics, log);
+  const { services, guard, callQueue, transport, config, log } = options;
+  const onEnd = recordCall(options);
   const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
   return { dispatcher, target: withTls(server.address, config), close: (drainMs) => server.close(drainMs) };
 }
 
 /** Counts and logs each gRPC call, as the gateway does for HTTP requests. */
-function recordCall(metrics: Metrics, log: Logger): NonNullable<DispatcherOptions["onEnd"]> {
-  return ({ code, milliseconds, metadata, caller, namespace, limit }, endpoint) => {
+function recordCall(options: GrpcPortOptions): NonNullable<DispatcherOptions["onEnd"]> {
+  const { config, log, role, metrics } = options;
+  const accessLog = accessLogOf(log, role, config.grpc);
+  return ({ code, milliseconds, metadata, caller, namespace, clientAddress, limit }, endpoint) => {
     metrics.grpcCall(endpoint, code, milliseconds / 1000);
     if (limit !== undefined) metrics.limitRefused(limit);
     if (!log.isLevelEnabled("info")) return;
-    log.info({
+    const sample = accessLogShare(config, code !== Code.OK);
+    if (sample === 0) return;
+    accessLog.info({
       requestId: requestIdOf(metadata),
       endpoint: endpoint.name,
       code: Code[code] ?? code,
       ms: Math.round(milliseconds * 1000) / 1000,
       account: caller?.account,
+      key: caller && (calledWith(caller) || undefined),
+      address: clientAddress,
       namespace,
       limit,
+      sample: sample < 1 ? sample : undefined,
     });
   };
 }

@@ -7,6 +7,7 @@ import { totalmem } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { followCertificates } from "../config/certificates.js";
 import type { Config } from "../config/config.js";
+import type { RoleName } from "../config/setting.js";
 import type { Logger } from "../log.js";
 import { MemoryBudget } from "../memory/memory-budget.js";
 import { Metrics } from "../metrics.js";
@@ -37,7 +38,11 @@ export class Process {
   readonly #closed = new AbortController();
   #closing = false;
 
-  constructor(config: Config, log: Logger) {
+  /** The role, if the process serves one. */
+  readonly role: RoleName | undefined;
+
+  constructor(config: Config, log: Logger, role?: RoleName) {
+    this.role = role;
     const { maxBody, trustedProxies, workers } = config;
     this.config = config;
     this.log = log;

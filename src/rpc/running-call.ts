@@ -359,10 +359,10 @@ export class RunningCall implements IncomingListener, Expiring, StreamListener {
   }
 
   #report(code: Code, endpoint: Endpoint, limit: string | undefined): void {
-    const { caller, namespace } = this.#context ?? {};
+    const { caller, namespace, clientAddress } = this.#context ?? {};
     const milliseconds = performance.now() - this.#arrived;
     this.#environment.onEnd?.(
-      { code, milliseconds, metadata: this.#start.metadata, caller, namespace, limit },
+      { code, milliseconds, metadata: this.#start.metadata, caller, namespace, clientAddress, limit },
       endpoint,
     );
   }

@@ -73,6 +73,8 @@ export interface CallEnd {
   /** Undefined for a call without a token, and for a call that was refused. */
   readonly caller: Admission["caller"];
   readonly namespace: string | undefined;
+  /** Undefined for a call that was refused. */
+  readonly clientAddress: string | undefined;
   /** The ID of the limit of calls that refused the call; undefined for any other end. */
   readonly limit: string | undefined;
 }

@@ -15,7 +15,7 @@ t.teardown(() => taken.close());
 const inUse = `127.0.0.1:${(taken.address() as { port: number }).port}`;
 
 const FREE = "127.0.0.1:0";
-const start = processOf((opening) => openAuthorityProcess(opening, {}));
+const start = processOf("authority", (opening) => openAuthorityProcess(opening, {}));
 const startWith = (settings: Record<string, string>) =>
   start(loadConfig(settings, {}), createLog("silent"), new AbortController().signal);
 
