@@ -28,7 +28,7 @@ import { CommandError, EXIT } from "./terminal/exit.js";
 import type { Io } from "./terminal/io.js";
 import { outputOption } from "./terminal/output.js";
 import { hasColours, paintFor } from "./terminal/text.js";
-import { versionText } from "./version.js";
+import { versionText } from "./terminal/version.js";
 
 /**
  * Runs one command line. `args` do not contain the program's own name.

@@ -1,15 +1,16 @@
 /**
- * Counts and durations of requests and calls, and the process's own metrics, in the text format of
- * Prometheus (https://prometheus.io/docs/instrumenting/exposition_formats/). The number of label
- * values is bounded: endpoints come from the catalog with their canonical names, which need no
- * quoting. A request without an endpoint counts as `gateway`.
+ * The metrics of a process, in the text format of Prometheus
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/). metric-list.ts has their names.
  *
- * Requests are counted in plain numbers here. Only the process's metrics come from prom-client,
+ * Requests are counted in plain numbers here, by endpoint: a request without an endpoint counts as
+ * `gateway`. Every other value is read from the part that knows it when the metrics are asked for,
+ * so it costs calls nothing. Only the metrics of Node and of the process come from prom-client,
  * because it looks up labels at each use (see docs/performance.md).
  */
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { Endpoint } from "./contract/endpoint.js";
 import { Code } from "./errors.js";
+import { METRICS, type MetricName } from "./metric-list.js";
 
 /** Upper bounds of request times, in seconds. */
 export const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, Infinity];
@@ -40,36 +41,20 @@ interface Counted {
   seconds: number;
 }
 
+/**
+ * What a metric has now: one value, or one for the values of its labels, which are a text where it
+ * has one label.
+ */
+export type MetricValues = number | Iterable<readonly [labels: string | readonly string[], value: number]>;
+
 export class Metrics {
   readonly #process = new Registry();
-  readonly #requests = new Family("portico_request", "Requests answered over HTTP, by status");
-  readonly #calls = new Family("portico_grpc_call", "Calls answered over gRPC, by code");
-  readonly contentType = this.#process.contentType;
-
-  /**
-   * Has the number of refused calls; undefined in a process that refuses nothing in an overload.
-   */
-  overload: { readonly refused: number } | undefined;
-
-  /**
-   * By service: the calls that a gateway refused because the service was overloaded; undefined in a
-   * process that is no gateway.
-   */
-  refusedByService: (() => Iterable<readonly [service: string, refused: number]>) | undefined;
-
-  /**
-   * By reason: the changes that an authority refused; undefined in a process that is no authority.
-   */
-  changesRefused: (() => Iterable<readonly [reason: string, refused: number]>) | undefined;
-
-  /**
-   * By share: the records that the audit trail of an authority replaced by newer ones; undefined in
-   * a process that is no authority.
-   */
-  recordsDropped: (() => Iterable<readonly [share: string, dropped: number]>) | undefined;
-
+  readonly #requests = new Family("portico_requests_total", "portico_request_duration_seconds");
+  readonly #calls = new Family("portico_grpc_calls_total", "portico_grpc_call_duration_seconds");
+  readonly #reads = new Map<MetricName, (() => MetricValues)[]>();
   /** By the ID of a limit of calls: the calls that it refused. */
   readonly #limitRefused = new Map<string, number>();
+  readonly contentType = this.#process.contentType;
 
   constructor() {
     collectDefaultMetrics({ register: this.#process });
@@ -78,6 +63,17 @@ export class Metrics {
     for (const kind of ["handles", "requests", "resources"]) {
       this.#process.removeSingleMetric(`nodejs_active_${kind}_total`);
     }
+    this.add("portico_limit_refused_total", () => this.#limitRefused);
+  }
+
+  /**
+   * Adds a metric, or further values to one that several parts have.
+   * @param read is called whenever the metrics are asked for
+   */
+  add(name: MetricName, read: () => MetricValues): void {
+    const reads = this.#reads.get(name);
+    if (reads === undefined) this.#reads.set(name, [read]);
+    else reads.push(read);
   }
 
   /** Counts an HTTP response. Without an endpoint, the gateway itself responded. */
@@ -98,61 +94,43 @@ export class Metrics {
 
   /** All metrics in the text format. */
   async text(): Promise<string> {
-    const refused = this.overload === undefined ? [] : refusedLines(this.overload.refused);
-    const byService = this.refusedByService === undefined ? [] : serviceLines(this.refusedByService());
-    const changes = this.changesRefused === undefined ? [] : changeLines(this.changesRefused());
-    const records = this.recordsDropped === undefined ? [] : recordLines(this.recordsDropped());
-    const limits = this.#limitRefused.size === 0 ? [] : limitLines(this.#limitRefused);
-    const refusals = [...refused, ...byService, ...changes, ...limits];
-    const own = [...this.#requests.lines(), ...this.#calls.lines(), ...refusals, ...records];
-    return [...own, await this.#process.metrics()].join("\n");
+    const names = (Object.keys(METRICS) as MetricName[]).filter((name) => this.#reads.has(name));
+    const read = names.flatMap((name) => [
+      ...headOf(name),
+      ...this.#reads.get(name)!.flatMap((read) => linesOf(name, read())),
+    ]);
+    return [...this.#requests.lines(), ...this.#calls.lines(), ...read, await this.#process.metrics()].join("\n");
   }
 }
 
-function refusedLines(count: number): string[] {
-  const name = "portico_overload_refused_total";
-  return [
-    `# HELP ${name} Calls refused because they had waited too long for the processor.`,
-    `# TYPE ${name} counter`,
-    `${name} ${count}`,
-  ];
+function headOf(name: MetricName): string[] {
+  const { help, type } = METRICS[name];
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
 }
 
-function serviceLines(counts: Iterable<readonly [service: string, refused: number]>): string[] {
-  const help = "Calls refused with 503 because the service has more than it can process.";
-  return linesOf("portico_service_overload_refused_total", help, "service", counts);
+function linesOf(name: MetricName, values: MetricValues): string[] {
+  if (typeof values === "number") return [`${name} ${values}`];
+  const { labels } = METRICS[name];
+  return Array.from(values, ([given, value]) => {
+    const texts = typeof given === "string" ? [given] : given;
+    return `${name}{${labels.map((label, at) => `${label}="${quoted(texts[at] ?? "")}"`).join()}} ${value}`;
+  });
 }
 
-function changeLines(counts: Iterable<readonly [reason: string, refused: number]>): string[] {
-  const help = "Changes refused with 503 because of the store or the clock, by reason.";
-  return linesOf("portico_changes_refused_total", help, "reason", counts);
-}
-
-function limitLines(counts: Iterable<readonly [limit: string, refused: number]>): string[] {
-  const help = "Calls, and messages of streams, that a limit of calls refused, by limit.";
-  return linesOf("portico_limit_refused_total", help, "limit", counts);
-}
-
-function recordLines(counts: Iterable<readonly [share: string, dropped: number]>): string[] {
-  const help = "Records of the audit trail that gave way to newer ones of their share.";
-  return linesOf("portico_audit_records_dropped_total", help, "share", counts);
-}
-
-/** A counter with one label. */
-function linesOf(name: string, help: string, label: string, counts: Iterable<readonly [string, number]>): string[] {
-  const values = [...counts].map(([value, count]) => `${name}{${label}="${value}"} ${count}`);
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} counter`, ...values];
+/** The value of a label, as it is written. */
+function quoted(value: string): string {
+  return value.replace(/[\\"\n]/g, (character) => (character === "\n" ? "\\n" : `\\${character}`));
 }
 
 /** The counts of one kind of call, by endpoint. */
 class Family {
-  readonly #name: string;
-  readonly #help: string;
+  readonly #total: MetricName;
+  readonly #duration: MetricName;
   readonly #counted = new Map<string, Counted>();
 
-  constructor(name: string, help: string) {
-    this.#name = name;
-    this.#help = help;
+  constructor(total: MetricName, duration: MetricName) {
+    this.#total = total;
+    this.#duration = duration;
   }
 
   count(endpoint: Endpoint | undefined, code: number | string, seconds: number): void {
@@ -164,12 +142,11 @@ class Family {
 
   lines(): string[] {
     const all = [...this.#counted.values()];
+    if (all.length === 0) return [];
     return [
-      `# HELP ${this.#name}s_total ${this.#help}.`,
-      `# TYPE ${this.#name}s_total counter`,
+      ...headOf(this.#total),
       ...all.flatMap((counted) => this.#counts(counted)),
-      `# HELP ${this.#name}_duration_seconds Time from the beginning to the last of the answer.`,
-      `# TYPE ${this.#name}_duration_seconds histogram`,
+      ...headOf(this.#duration),
       ...all.flatMap((counted) => this.#times(counted)),
     ];
   }
@@ -183,12 +160,12 @@ class Family {
 
   #counts({ service, endpoint, byCode }: Counted): string[] {
     const labels = `service="${service}",endpoint="${endpoint}"`;
-    return [...byCode].map(([code, count]) => `${this.#name}s_total{${labels},code="${code}"} ${count}`);
+    return [...byCode].map(([code, count]) => `${this.#total}{${labels},code="${code}"} ${count}`);
   }
 
   #times({ service, endpoint, byBound, seconds }: Counted): string[] {
     const labels = `service="${service}",endpoint="${endpoint}"`;
-    const name = `${this.#name}_duration_seconds`;
+    const name = this.#duration;
     let within = 0;
     const buckets = BOUNDS.map((bound, at) => {
       within += byBound[at]!;

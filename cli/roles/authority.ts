@@ -23,10 +23,12 @@ import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
 import type { Transport } from "../../src/rpc/transport.js";
 import { readInstallation } from "../../src/store/installation.js";
 import { openStore } from "../../src/store/open.js";
+import { watchErrors } from "../../src/store/watched-errors.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import { followServices } from "./follow-services.js";
+import { countStoreErrors } from "./measures.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
 import { type Opened, processOf } from "./start.js";
@@ -82,7 +84,7 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));
   const { firstStart, errors } = authority;
   const { health, notReady } = healthOf({ guard, errors });
-  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort({ guard, health, authority }, opening));
   return { grpc: grpc.target, admin: admin.address, firstStart, notReady };
 }
 
@@ -101,7 +103,8 @@ export async function openOwnAuthority(
   const services = Object.keys(BUILT_IN_SERVICES);
   const name = `${hostname()} ${formatAddress(config.grpc)}`;
   const audit = { retentionMs: config.auditRetention, maxBytes: config.auditMax };
-  const store = closeWithProcess(await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) }));
+  const opened = await openStore(config.store, dataFolder, { warn: (message) => log.warn(message) });
+  const store = closeWithProcess(watchErrors(opened, countStoreErrors("authority", metrics)));
   const given = {
     ...options,
     checkService: externalServiceOf,
@@ -117,8 +120,6 @@ export async function openOwnAuthority(
     audit,
   };
   const authority = await openAuthority(given);
-  metrics.changesRefused = () => authority.refused();
-  metrics.recordsDropped = () => authority.droppedRecords();
   return { ...authority, leave: () => authority.announceStop() };
 }
 

@@ -69,7 +69,7 @@ export const startGateway = processOf("gateway", async (opening) => {
     authority: new OAuthAuthority(registry),
   };
   const http = closeWithProcess(await openHttpPort(parts, opening));
-  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog }, opening));
   return { http: http.address, admin: admin.address, notReady };
 });
 
@@ -137,7 +137,10 @@ export async function openHttpPort(
   // Another gateway may listen on the same port. If this one opened the port before it is ready, it
   // would refuse calls that the other one can serve.
   await waitForAuthority(Promise.all([guard.ready(), catalog.arrived]));
-  return listening("http", config, () => listen(handler, config.http, { ...config, budget, callQueue, tls, log }));
+  const limits = { ...config, budget, callQueue, tls, log };
+  const port = await listening("http", config, () => listen(handler, config.http, limits));
+  metrics.add("portico_connections", () => port.connections);
+  return port;
 }
 
 /** The gateway as authorization server. */

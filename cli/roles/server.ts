@@ -24,6 +24,7 @@ import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } 
 import { clientsWithin } from "./built-in-clients.js";
 import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import { openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
+import { countStoreErrors } from "./measures.js";
 import { openServices } from "./open-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
@@ -70,8 +71,9 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   // run send calls as soon as they are connected.
   await guard.ready();
   const list = listNamespacesOf(access);
+  const onError = countStoreErrors("services", metrics);
   const kept = closeWithProcess(
-    installationStore({ url, dataFolder, services: names, isNew, list, log, budget, quota }),
+    installationStore({ url, dataFolder, services: names, isNew, list, log, budget, quota, onError }),
   );
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const listening = [config.grpc, config.http, config.admin].filter((address) => address !== undefined);
@@ -106,7 +108,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
   const parts = { catalog, guard, health, usage, refusals, callQueue, authority: new OAuthAuthority(source) };
   const http = closeWithProcess(await openHttpPort(parts, opening));
-  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog, authority }, opening));
   dispatcher.forward = forwardTo(catalog.routes, guard);
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }

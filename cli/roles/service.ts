@@ -15,6 +15,7 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openAdminPort } from "./admin-port.js";
 import { BUILT_IN_SERVICES } from "./built-in-services.js";
+import { countStoreErrors } from "./measures.js";
 import { openServices } from "./open-services.js";
 import { healthOf } from "./readiness.js";
 import { runRole } from "./run.js";
@@ -47,8 +48,9 @@ async function openService(opening: Process, name: string): Promise<Opened> {
   const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
   const { channel, metadata, guard, authorities } = joined;
   const list = listNamespacesOf(joined);
+  const onError = countStoreErrors("services", metrics);
   const store = closeWithProcess(
-    installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget, quota }),
+    installationStore({ url, dataFolder, services: [name], joined: name, list, log, budget, quota, onError }),
   );
   const clientsOf = () => closeWithProcess(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });
@@ -58,7 +60,7 @@ async function openService(opening: Process, name: string): Promise<Opened> {
   const [service] = services as [Service];
   const registered = closeWithProcess(keepRegistered(service, instanceOf(service, grpc, config), joined, log));
   const { health, notReady } = healthOf({ guard, authorities });
-  const admin = closeLastWithProcess(await openAdminPort(health, { config, metrics, budget }));
+  const admin = closeLastWithProcess(await openAdminPort({ guard, health }, opening));
   await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
   return { grpc: grpc.target, admin: admin.address, notReady };
 }

@@ -103,7 +103,18 @@ export class Catalog implements WatchListener {
 
   /** How many calls were refused because a service's instances have too many calls, by service. */
   *refused(): Iterable<readonly [service: string, refused: number]> {
-    for (const [service, { refused }] of this.#services) yield [service, refused];
+    for (const [service, { counts }] of this.#services) yield [service, counts.refused];
+  }
+
+  /** How often an instance was ejected, by service. */
+  *ejections(): Iterable<readonly [service: string, ejections: number]> {
+    for (const [service, { counts }] of this.#services) yield [service, counts.ejections];
+  }
+
+  /** How many instances each service has in each state. */
+  *instanceStates(): Iterable<readonly [labels: readonly string[], count: number]> {
+    for (const [service, { counts }] of this.#services)
+      for (const [state, count] of counts.states) yield [[service, state], count];
   }
 
   /** Stops following the registries, and closes every channel. */

@@ -137,9 +137,9 @@ export class ServiceInstances {
     return this.#instances.size === 0;
   }
 
-  /** Calls that were refused because the instances have too many. */
-  get refused(): number {
-    return this.#balancer.refused;
+  /** What the balancer of the instances has counted. */
+  get counts(): Pick<Balancer, "refused" | "ejections" | "states"> {
+    return this.#balancer;
   }
 
   get(id: string): KnownInstance | undefined {

@@ -128,6 +128,17 @@ export class HttpPort {
     return this.#address;
   }
 
+  /** How many connections are open, by protocol. */
+  get connections(): readonly (readonly [protocol: string, count: number])[] {
+    const { open: webSockets } = this.#options.webSockets;
+    const http1 = [...this.#connections].filter((connection) => connection instanceof Http1Connection).length;
+    return [
+      ["http1", http1 - webSockets],
+      ["http2", this.#connections.size - http1],
+      ["websocket", webSockets],
+    ];
+  }
+
   /**
    * From now on each response is the last one of its connection. Requests are still accepted, also
    * on new connections.

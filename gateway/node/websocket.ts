@@ -44,6 +44,8 @@ export class WebSockets {
   readonly #heartbeatMs: number;
   readonly #stallMs: number | undefined;
   readonly #budget: MemoryBudget;
+  /** How many are open. */
+  open = 0;
   /** Headers of the response that is being written. */
   #headers: readonly string[] = [];
 
@@ -81,7 +83,11 @@ export class WebSockets {
     req.headers.upgrade = "websocket";
     this.#server.handleUpgrade(req as IncomingMessage, socket, head, (opened) => {
       const memory = this.#budget.open(client || "unix");
-      socket.once("close", () => memory.close());
+      this.open++;
+      socket.once("close", () => {
+        this.open--;
+        memory.close();
+      });
       const slowReader = new SlowReaderTimeout(socket, this.#stallMs, () => memory.isShort);
       session.open(new OpenWebSocket(opened, socket, session, onAbort, slowReader, memory, this.#heartbeatMs));
     });

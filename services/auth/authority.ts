@@ -53,7 +53,6 @@ import { LenderList } from "./limits/lender-list.js";
 import { SharedUses } from "./limits/shared-uses.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
-import { droppedRecords } from "./log/audit/audit-records.js";
 import { ChangeLog } from "./log/changelog/change-log.js";
 import { Changes } from "./log/changelog/changes.js";
 import { Journal } from "./log/changelog/journal.js";
@@ -68,6 +67,7 @@ import { Attempts, LoginThrottle } from "./login/attempts.js";
 import { FailedLogins } from "./login/failed-logins.js";
 import { pageSessions } from "./login/page-sessions.js";
 import { isPassword, type PasswordCost, Passwords } from "./login/passwords.js";
+import { type AuthorityMeasures, measuresOf } from "./measures.js";
 import { clients } from "./oauth/clients.js";
 import { grants } from "./oauth/grants.js";
 import { oauth } from "./oauth/oauth.js";
@@ -145,10 +145,7 @@ export interface Authority {
   count(): number;
   /** Problems with the store or the clock that do not stop calls, in words for the operator. */
   errors(): string[];
-  /** How many changes were refused because of the store or the clock, by reason. */
-  refused(): Iterable<readonly [reason: string, count: number]>;
-  /** How many audit records were overwritten by newer ones of their share, by the kind of share. */
-  droppedRecords(): Iterable<readonly [share: string, count: number]>;
+  readonly measures: AuthorityMeasures;
   /** Writes everything that still waits to be written. */
   close(): Promise<void>;
 }
@@ -207,8 +204,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     },
     count: () => 1 + leaseRecords.others,
     errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),
-    refused: () => journal.refusals.counts,
-    droppedRecords: () => droppedRecords(journal.state.auditShares),
+    measures: measuresOf(journal, leases, failedLogins),
     close,
   };
 }

@@ -132,6 +132,13 @@ export class OpenGuard implements SigningGuard {
     return this.#policy.errors;
   }
 
+  /** For metrics: the rest of the lease, in milliseconds, and what the guard has. */
+  get measures(): { readonly leaseMs: number; readonly revision: number; readonly streams: number } {
+    const { lease, revision } = this.#policy;
+    const now = performance.now();
+    return { leaseMs: lease.runs(now) ? lease.end - now : 0, revision: Number(revision), streams: this.#streams.size };
+  }
+
   /** Resolves when decisions can be made; rejects with CANCELLED if the guard is closed first. */
   ready(): Promise<void> {
     return this.#policy.ready();

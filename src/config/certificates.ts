@@ -153,6 +153,24 @@ export function certificateFaults(config: Files): CertificateFault[] {
 }
 
 /**
+ * When the certificates in the files of the settings expire, in seconds since 1970, by the variable
+ * that names the file. A file that cannot be read has none.
+ */
+export function certificateEnds(config: Files): (readonly [variable: string, seconds: number])[] {
+  const settings = [...Object.values(GRPC_CERTIFICATES), ...Object.values(HTTP_CERTIFICATES)] as Setting[];
+  return settings.flatMap((setting) => {
+    const file = config[setting];
+    if (file === undefined || setting.endsWith("Key")) return [];
+    try {
+      return [[SETTINGS[setting].variable, validityOf(readCertificate(setting, file)).to / 1000] as const];
+    } catch (error) {
+      if (error instanceof ConfigError) return [];
+      throw error;
+    }
+  });
+}
+
+/**
  * The period in which a certificate is valid, in milliseconds since 1970, and why it is not valid
  * now (in words).
  */

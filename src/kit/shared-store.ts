@@ -4,6 +4,7 @@ import { StatusError } from "../errors.js";
 import type { Logger } from "../log.js";
 import type { MemoryBudget } from "../memory/memory-budget.js";
 import { type KeyValueStore, StoreError } from "../store/store.js";
+import { watchErrors } from "../store/watched-errors.js";
 import { ChangeFeeds } from "./change-feeds.js";
 import { type ListNamespaces, NamespaceDataSweeper } from "./namespace-data.js";
 import { Quota } from "./quota.js";
@@ -79,6 +80,8 @@ export interface ServicesStoreOptions {
   /** As for `sharedStore`. */
   readonly budget?: MemoryBudget | undefined;
   readonly quota?: number | undefined;
+  /** Called for each operation of the store that fails. */
+  readonly onError?: (() => void) | undefined;
 }
 
 /** The store of an installation's services. */
@@ -97,7 +100,7 @@ export interface InstallationStore extends SharedStore {
  * the first use.
  */
 export function installationStore(options: ServicesStoreOptions): InstallationStore {
-  const { list, log, services, budget, quota } = options;
+  const { list, log, services, budget, quota, onError = () => {} } = options;
   const owned = async () => ({
     ...options,
     installation: await installationOf(list),
@@ -106,7 +109,8 @@ export function installationStore(options: ServicesStoreOptions): InstallationSt
   const load = () => import("../store/owned-services.js");
   const adopted = (store: string): void =>
     log.warn({ store }, "this store had data and no installation: it belongs to this installation from now on");
-  const store = sharedStore(async () => (await load()).openOwnedServices(await owned(), adopted), {
+  const open = async () => (await load()).openOwnedServices(await owned(), adopted);
+  const store = sharedStore(async () => watchErrors(await open(), onError), {
     onOpened: (opened) => new NamespaceDataSweeper(opened, list, { services, log }),
     budget,
     quota,

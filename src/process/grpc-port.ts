@@ -50,10 +50,11 @@ export interface GrpcPortOptions {
  * @throws {ListenError} if it cannot listen
  */
 export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> {
-  const { services, guard, callQueue, transport, config, log } = options;
+  const { services, guard, callQueue, transport, config, log, metrics } = options;
   const onEnd = recordCall(options);
   const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
+  metrics.add("portico_connections", () => [["grpc", server.connections]]);
   return { dispatcher, target: withTls(server.address, config), close: (drainMs) => server.close(drainMs) };
 }
 

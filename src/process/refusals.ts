@@ -22,8 +22,8 @@ interface CallQueueOptions {
 /** Makes the queue. Until it is closed, refused calls are counted, and their number is logged. */
 export function openCallQueue({ byService, log, metrics }: CallQueueOptions): OpenCallQueue {
   const callQueue = new CallQueue();
-  metrics.overload = callQueue;
-  if (byService !== undefined) metrics.refusedByService = byService;
+  metrics.add("portico_overload_refused_total", () => callQueue.refused);
+  if (byService !== undefined) metrics.add("portico_service_overload_refused_total", byService);
   let reported = 0;
   let reportedByService = new Map<string, number>();
   const report = (): void => {

@@ -21,7 +21,7 @@ import type { Metadata } from "../call/metadata.js";
 import { Code } from "../errors.js";
 import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
 import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "./channel.js";
-import { Instance } from "./instance.js";
+import { Instance, type InstanceState } from "./instance.js";
 import { EQUAL, isUneven, nextByShare, type Share, spendCredit } from "./shares.js";
 import { isOverload, overloaded, status, tooManyCalls } from "./status.js";
 
@@ -40,6 +40,8 @@ export class Balancer implements Channel {
   readonly name: string;
   /** The number of calls that were refused for overload. */
   refused = 0;
+  /** How often an instance was ejected. */
+  ejections = 0;
   /** The maximum number of calls at the same time, streams included. */
   maxCalls = Number.POSITIVE_INFINITY;
   /** Calls in flight. */
@@ -97,6 +99,17 @@ export class Balancer implements Channel {
   /** Records whether the instance behind a channel says that it serves. */
   setServing(channel: Channel, serving: boolean): void {
     for (const instance of this.#order) if (instance.channel === channel) instance.notServing = !serving;
+  }
+
+  /** How many instances have each state; `ready` is always there. */
+  get states(): ReadonlyMap<InstanceState, number> {
+    const now = performance.now();
+    const states = new Map<InstanceState, number>([["ready", 0]]);
+    for (const instance of this.#order) {
+      const state = instance.state(now);
+      states.set(state, (states.get(state) ?? 0) + 1);
+    }
+    return states;
   }
 
   /** The instances, in the order in which `update` got them. */
@@ -189,7 +202,7 @@ export class Balancer implements Channel {
     instance.calls--;
     if (deadline !== undefined) instance.withDeadline--;
     if (instance.removed && instance.calls === 0) instance.channel.close();
-    instance.record(ended, this.#order, now);
+    if (instance.record(ended, this.#order, now)) this.ejections++;
   }
 
   /** Whether a call may be retried at another instance. */

@@ -50,6 +50,8 @@ class Outcomes {
   }
 }
 
+export type InstanceState = "ready" | "connecting" | "unreachable" | "ejected" | "not_serving";
+
 export class Instance {
   readonly channel: Channel;
   /**
@@ -114,6 +116,15 @@ export class Instance {
     return limit;
   }
 
+  /** Why the instance gets calls or not, for metrics. */
+  state(now: number): InstanceState {
+    const { state } = this.channel;
+    if (state === "broken" || state === "closed") return "unreachable";
+    if (this.notServing) return "not_serving";
+    if (this.#onProbation && now < this.#ejectedUntil) return "ejected";
+    return state === "ready" ? "ready" : "connecting";
+  }
+
   /** How unfit the instance is for the next call: 0 is fit. */
   unfitness(now: number): number {
     const { state } = this.channel;
@@ -127,24 +138,27 @@ export class Instance {
    * Records how a call ended. Backs off from the instance, or ejects it. An overloaded instance is
    * not treated as failing: if it were removed, the others would get its calls too.
    * @param all all instances of the service, including this one
+   * @returns whether it was ejected
    */
-  record(ended: Status, all: readonly Instance[], now: number): void {
-    if (isOverload(ended)) return;
+  record(ended: Status, all: readonly Instance[], now: number): boolean {
+    if (isOverload(ended)) return false;
     this.#unavailable = ended.code === Code.UNAVAILABLE ? this.#unavailable + 1 : 0;
     const backoff = Math.min(BACKOFF_MS * 2 ** (this.#unavailable - 1), MAX_BACKOFF_MS);
     this.#backoffUntil = this.#unavailable > 0 ? now + backoff : 0;
     const failed = isFailure(ended);
-    if (failed === undefined) return;
+    if (failed === undefined) return false;
     if (now - this.#windowStart > WINDOW_MS) this.#turnWindow(now);
     this.#recent.calls++;
     if (!failed) {
       this.#failuresInRow = 0;
       this.#onProbation = false;
-      return;
+      return false;
     }
     this.#recent.failures++;
     this.#failuresInRow++;
-    if (this.#isToBeEjected(all, now)) this.#eject(now);
+    if (!this.#isToBeEjected(all, now)) return false;
+    this.#eject(now);
+    return true;
   }
 
   #turnWindow(now: number): void {

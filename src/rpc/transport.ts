@@ -43,6 +43,8 @@ export interface GrpcServer {
    * its path, and port 0.
    */
   readonly address: Address;
+  /** How many connections are open. */
+  readonly connections: number;
   /**
    * Accepts no more calls, lets open calls finish for `drainMs` milliseconds, then ends them.
    * Resolves when all connections are closed.
@@ -94,8 +96,16 @@ export async function listen(
     );
     listener.listen({ ...address }, resolve);
   });
+  let connections = 0;
+  listener.on("connection", (socket) => {
+    connections++;
+    socket.once("close", () => connections--);
+  });
   let closing: Promise<void> | undefined;
   return {
+    get connections() {
+      return connections;
+    },
     address:
       "path" in address
         ? { host: address.path, port: 0 }

@@ -4,13 +4,16 @@
 import t from "tap";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { Code } from "../../src/errors.js";
+import { METRICS, type MetricName } from "../../src/metric-list.js";
 import { Metrics } from "../../src/metrics.js";
 
 const metrics = new Metrics();
-metrics.overload = { refused: 1 };
-metrics.refusedByService = () => [["helloworld", 1]];
-metrics.changesRefused = () => [["clock", 1]];
-metrics.recordsDropped = () => [["admin", 1]];
+const COUNTED_HERE = /^portico_(?:requests?|grpc_calls?|limit)_/;
+for (const [name, { labels }] of Object.entries(METRICS)) {
+  if (COUNTED_HERE.test(name)) continue;
+  metrics.add(name as MetricName, () => (labels.length === 0 ? 1 : [[labels.map(() => "a"), 1]]));
+}
+metrics.limitRefused("ci");
 const endpoint = { service: "helloworld", name: "helloworld:Helloworld.Call" } as Endpoint;
 metrics.request(endpoint, 200, 0.1);
 metrics.grpcCall(endpoint, Code.OK, 0.1);
@@ -20,7 +23,14 @@ const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = "", ty
 const SUFFIXES_OF_OTHERS = /_(?:count|sum|bucket)$/;
 const NOT_BASE = /_(?:ms|milliseconds|microseconds|minutes|hours|kilobytes|megabytes|kib|mib)(?:_|$)/;
 
-t.ok(types.length > 20, "metrics are found");
+t.same(
+  types
+    .map(({ name }) => name)
+    .filter((name) => name.startsWith("portico_"))
+    .sort(),
+  Object.keys(METRICS).sort(),
+  "all metrics of the list are written, and no others",
+);
 
 t.test("each metric has a help text, and a name that fits its type", async (t) => {
   for (const { name, type } of types) {
@@ -38,4 +48,11 @@ t.test("every sample belongs to a declared metric", async (t) => {
   for (const [, sample = ""] of text.matchAll(/^([a-z]\w*)(?:\{.*\})? /gm)) {
     t.ok(names.has(sample) || names.has(sample.replace(SUFFIXES_OF_OTHERS, "")), sample);
   }
+});
+
+t.test("the value of a label may have any characters", async (t) => {
+  const metrics = new Metrics();
+  metrics.add("portico_service_instances", () => [[['a"b\\c\nd', "ready"], 2]]);
+  const text = await metrics.text();
+  t.ok(text.includes('portico_service_instances{service="a\\"b\\\\c\\nd",state="ready"} 2\n'));
 });

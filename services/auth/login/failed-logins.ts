@@ -24,6 +24,8 @@ const UNKNOWN_NAMESPACE = "unknown namespace";
 /** Maximum entries per minute that name an account and an address. */
 export const MAX_NAMED = 10;
 
+type FailureReason = "password" | "throttled";
+
 interface Options {
   readonly journal: Pick<Journal, "state" | "commit">;
   readonly log: Logger;
@@ -44,6 +46,11 @@ export class FailedLogins {
   /** The minute that began with the first failure. */
   #window: Window | undefined;
   #writing: Promise<unknown> = Promise.resolve();
+  /** How many attempts failed because of a wrong password, and how many were refused unchecked. */
+  readonly counts = new Map<FailureReason, number>([
+    ["password", 0],
+    ["throttled", 0],
+  ]);
 
   constructor({ journal, log }: Options) {
     this.#journal = journal;
@@ -60,6 +67,8 @@ export class FailedLogins {
     { refused = false } = {},
   ): void {
     const { address, requestId } = login;
+    const reason = refused ? "throttled" : "password";
+    this.counts.set(reason, (this.counts.get(reason) ?? 0) + 1);
     const { state } = this.#journal;
     const exists = state.namespaces.has(login.namespace);
     const namespace = exists ? login.namespace : DEFAULT_NAMESPACE;

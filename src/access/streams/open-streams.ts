@@ -84,6 +84,10 @@ export class OpenStreams {
     this.hasLease = options.hasLease;
   }
 
+  get size(): number {
+    return this.#open.size;
+  }
+
   /** @throws {TypeError} if another guard made the admission */
   follow(admission: Admission, listener: StreamListener): FollowedStream {
     const { caller } = admission;

@@ -31,7 +31,7 @@ export async function startBusy(t: Test, options: DeployOptions = {}) {
   const callQueue = new ObservedQueue(loop);
   const deployment = await deploy(t.testdir(), { ...options, callQueue });
   t.teardown(() => deployment.close());
-  deployment.metrics.overload = callQueue;
+  deployment.metrics.add("portico_overload_refused_total", () => callQueue.refused);
   deployment.logged.length = 0;
   deployment.dispatched.length = 0;
   fillTurn(callQueue, loop);

@@ -71,7 +71,7 @@ t.test("a start with the clock two days back uses the store's time until the clo
   t.ok(await isGood(after, token));
   await t.rejects(after.login(), REFUSED);
   t.match(after.authority.errors(), [/clock/], "the operator gets the reason");
-  const refused = () => [...after.authority.refused()].filter(([, count]) => count > 0);
+  const refused = () => [...after.authority.measures.refused].filter(([, count]) => count > 0);
   t.same(refused(), [["clock", 1]], "the metrics count it");
   time.wall += 2 * DAY;
   t.ok(await isGood(after, await after.login()));

@@ -15,6 +15,7 @@ import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
 import { StoreError } from "../../../../src/store/store.js";
 
+import { SignIns } from "../../login/sign-ins.js";
 import type { AuditTrail } from "../audit/audit-trail.js";
 import { fold } from "../state/fold.js";
 import { State } from "../state/state.js";
@@ -70,6 +71,8 @@ export class Journal {
   #unanswered = 0;
   /** Changes that are refused because of the store or the clock. */
   readonly refusals: Refusals;
+  /** The sign-ins that this journal has written. */
+  readonly signIns = new SignIns();
   /** The running `#write`. */
   #writing: Promise<void> | undefined;
   readonly #readNext = coalesced(() => this.#read());
@@ -243,7 +246,10 @@ export class Journal {
         continue;
       }
       const { entry } = decision;
-      if (entry !== undefined) this.#fold(revision + written + 1, { entry, text: texts[written++]! });
+      if (entry !== undefined) {
+        this.#fold(revision + written + 1, { entry, text: texts[written++]! });
+        this.signIns.count(entry);
+      }
       resolve(revision + written);
       await pace.step();
     }

@@ -101,6 +101,11 @@ export class Leases {
     return holder;
   }
 
+  /** How many guards follow this authority. */
+  get size(): number {
+    return this.#holders.size;
+  }
+
   /**
    * Must be awaited before the revision of a pong is read: from then on, other authorities wait for
    * the guard.
