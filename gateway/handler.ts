@@ -23,6 +23,7 @@ import { RequestState } from "./stages/record.js";
 import { queueRequests } from "./stages/request-queue.js";
 import { refuse, reject, respond, respondAtOnce, write, writeAtOnce } from "./stages/respond.js";
 import { findRoute, findRouteAtOnce, isRoute } from "./stages/route.js";
+import { RequestTrace } from "./stages/trace.js";
 
 export type HandlerOptions = Omit<StageOptions, "cors" | "dialects" | "resource">;
 
@@ -41,6 +42,9 @@ export function createHandler(options: HandlerOptions): RequestHandler {
 
 async function handle(request: GatewayRequest, options: StageOptions): Promise<GatewayResponse> {
   const state = new RequestState(request, options.dialects.of(request));
+  const { tracer, config } = options;
+  if (tracer !== undefined)
+    state.trace = RequestTrace.begin(request, tracer, config.httpTlsCert !== undefined, state.started);
   try {
     checkWellFormed(request, options);
 

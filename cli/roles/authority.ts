@@ -17,6 +17,7 @@ import { type GrpcPort, instanceOf, keepGrpcHealth, openGrpcPort } from "../../s
 import { messageLimits, openTransport, type Process, type ProcessPart } from "../../src/process/process.js";
 import { addStore } from "../../src/process/service.js";
 import { checkTlsFiles, type SecretOptions, secretFilesOf } from "../../src/process/service-secrets.js";
+import { openTracing } from "../../src/process/tracing.js";
 import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
@@ -62,6 +63,7 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   if (readInstallation(config.data) === undefined) await tryPorts(["grpc", "admin"], config);
+  const tracer = openTracing("portico-authority", opening);
   const transport = await openTransport({ config, log, budget, closed });
   // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
   // not possible before.
@@ -78,7 +80,7 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
     await openRegistry({ authority, guard, transport, services: [], listening }, { config, log, budget }),
   );
   const served = [authority.service, registry.service];
-  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport, tracer }));
   closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   await joinOwn(served, { grpc, registry }, { config, log });
   closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));

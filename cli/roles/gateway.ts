@@ -35,6 +35,8 @@ import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { listening } from "../../src/process/listen.js";
 import { messageLimits, openTransport, type Process } from "../../src/process/process.js";
 import { type OpenCallQueue, openCallQueue } from "../../src/process/refusals.js";
+import { openTracing } from "../../src/process/tracing.js";
+import type { Tracer } from "../../src/telemetry/tracer.js";
 import { openAdminPort } from "./admin-port.js";
 import { healthOf, problemsOf } from "./readiness.js";
 import { processOf } from "./start.js";
@@ -45,6 +47,7 @@ import { processOf } from "./start.js";
  */
 export const startGateway = processOf("gateway", async (opening) => {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
+  const tracer = openTracing("portico-gateway", opening);
   const transport = await openTransport({ config, log, budget, closed });
   const joined = closeWithProcess(await joinAuthority(GATEWAY, { config, log }, transport));
   const { guard, enrolment, authorities } = joined;
@@ -65,6 +68,7 @@ export const startGateway = processOf("gateway", async (opening) => {
     usage,
     refusals,
     callQueue,
+    tracer,
     enrolment,
     authority: new OAuthAuthority(registry),
   };
@@ -101,6 +105,7 @@ interface HttpPortParts {
   readonly refusals: RefusalReporter;
   readonly authority: OAuthAuthority;
   readonly callQueue: OpenCallQueue["callQueue"];
+  readonly tracer: Tracer | undefined;
   /** The gateway's enrolment token, if the authority is another process. */
   readonly enrolment?: string;
 }

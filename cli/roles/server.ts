@@ -16,6 +16,7 @@ import { externalConnector } from "../../src/process/external-channel.js";
 import { type GrpcPort, keepGrpcHealth, openGrpcPort } from "../../src/process/grpc-port.js";
 import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
+import { openTracing } from "../../src/process/tracing.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { readInstallation } from "../../src/store/installation.js";
 import type { Io } from "../terminal/io.js";
@@ -56,6 +57,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
   const names = builtInServicesOf(config);
+  const tracer = openTracing("portico", opening);
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
   if (isNew) await tryPorts(["http", "grpc", "admin"], config);
@@ -83,7 +85,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const served = [authority.service, registry.service, ...services];
   // The stores are opened before the port too: a store that cannot be used ends the start.
   for (const service of served) await service.store?.();
-  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services: served, guard, transport, tracer }));
   const { dispatcher } = grpc;
   closeWithProcess(registry); // Handed over again, so that it is closed before the port: its streams would never end by themselves.
   const clientsOf = (service: string): Clients => {
@@ -106,7 +108,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const usage = closeWithProcess(new Usage(source));
   const refusals = closeWithProcess(new RefusalReporter({ ...source, authorities: () => [source] }));
   const { callQueue } = closeWithProcess(openCallQueue({ byService: () => catalog.refused(), log, metrics }));
-  const parts = { catalog, guard, health, usage, refusals, callQueue, authority: new OAuthAuthority(source) };
+  const parts = { catalog, guard, health, usage, refusals, callQueue, tracer, authority: new OAuthAuthority(source) };
   const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog, authority }, opening));
   dispatcher.forward = forwardTo(catalog.routes, guard);

@@ -10,6 +10,7 @@ import { joinAuthority, waitForAuthority } from "../../src/process/join.js";
 import { openTransport, type Process } from "../../src/process/process.js";
 import { openCallQueue } from "../../src/process/refusals.js";
 import { keepRegistered } from "../../src/process/service.js";
+import { openTracing } from "../../src/process/tracing.js";
 import type { Service } from "../../src/rpc/service.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
@@ -44,6 +45,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
 async function openService(opening: Process, name: string): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
+  const tracer = openTracing(name, opening);
   const transport = await openTransport({ config, log, budget, closed });
   const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
   const { channel, metadata, guard, authorities } = joined;
@@ -55,7 +57,7 @@ async function openService(opening: Process, name: string): Promise<Opened> {
   const clientsOf = () => closeWithProcess(new Clients({ channel, metadata, connect: transport.connect }));
   const services = openServices([name], { store, clientsOf, log });
   const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
-  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services, guard, callQueue, transport }));
+  const grpc = closeWithProcess(await openGrpcPort({ ...opening, services, guard, callQueue, transport, tracer }));
   closeWithProcess(keepGrpcHealth(grpc.dispatcher, guard));
   const [service] = services as [Service];
   const registered = closeWithProcess(keepRegistered(service, instanceOf(service, grpc, config), joined, log));

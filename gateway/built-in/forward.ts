@@ -15,10 +15,10 @@ import type { FindMethod } from "../../src/rpc/dispatch.js";
 import { MessageQueue } from "../../src/rpc/message-queue.js";
 import type { ServedMethod } from "../../src/rpc/served-method.js";
 import type { BuiltInContext } from "../../src/rpc/service.js";
+import { traceOf } from "../../src/telemetry/trace-context.js";
 import type { Routes } from "../catalog/routes.js";
 import type { EndpointTarget } from "../catalog/target.js";
 import { HttpError, toCallError } from "../http/errors.js";
-import { traceOf } from "../stages/call.js";
 import { SERVICE } from "./grpc.js";
 
 type Messages = AsyncIterable<Uint8Array>;

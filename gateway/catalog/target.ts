@@ -272,6 +272,8 @@ export interface Route {
   readonly target: EndpointTarget;
   /** Whether the path has the form `/v1/…`: POST only, and never without a valid token. */
   readonly versioned: boolean;
+  /** The template of the path, if it has fields in it. */
+  readonly template?: string | undefined;
   /** Which metadata passes at this path, where it is not the metadata that passes to the target. */
   readonly metadata?: PassedMetadata | undefined;
   /** See `forbidsKnown` of Credentials. */

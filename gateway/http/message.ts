@@ -30,6 +30,8 @@ export interface GatewayRequestHead {
    * missing.
    */
   readonly error?: HttpError | undefined;
+  /** The version of HTTP, such as `1.1` or `2`. */
+  readonly protocolVersion?: string | undefined;
   /** The client's IP address. */
   readonly remoteAddress: string;
   /**

@@ -42,8 +42,9 @@ export function admitAtOnce(
   const { dialect } = state;
   const readsBody = mustReadBody(request, route, state);
   if (readsBody && dialect.isEncoded(request)) return undefined;
-  const admission = options.guard.admitAtOnce(credentials, target.endpoint);
-  if (admission === undefined || state.count(admission, options.guard) !== undefined) return undefined;
+  const { guard } = options;
+  const admission = (state.trace?.deciding(guard) ?? guard).admitAtOnce(credentials, target.endpoint);
+  if (admission === undefined || state.count(admission, guard) !== undefined) return undefined;
   const maxBody = dialect.maxBody(maxMessageOf(route, dialect, options));
   // The last byte of the body arrived before this decision, so no second decision is needed.
   const body = readsBody ? request.arrivedBody(maxBody) : (route.body ?? NO_BODY);
@@ -72,14 +73,15 @@ export async function admit(
   const { target } = route;
   const { dialect } = state;
   const { guard, callQueue } = options;
+  const decider = state.trace?.deciding(guard) ?? guard;
   // The count that `admitAtOnce` began, where it has to wait.
   if (state.counting !== undefined) await state.counting;
-  let admission = await guard.admit(credentials, target.endpoint);
+  let admission = await decider.admit(credentials, target.endpoint);
   const counting = state.count(admission, guard);
   if (counting !== undefined) {
     await counting;
     // A change of the rules may have been acknowledged meanwhile.
-    admission = await guard.admit(credentials, target.endpoint);
+    admission = await decider.admit(credentials, target.endpoint);
   }
   if (!mustReadBody(request, route, state)) return { admission, body: route.body ?? NO_BODY };
 
@@ -88,7 +90,7 @@ export async function admit(
   const isEncoded = dialect.isEncoded(request);
   const body = isEncoded ? await dialect.decodeBody(request, target, received, maxMessage) : received;
   if (callQueue !== undefined) await queueAfterBody(callQueue, target.endpoint.service, request);
-  return { admission: await guard.admit(credentials, target.endpoint), body };
+  return { admission: await decider.admit(credentials, target.endpoint), body };
 }
 
 function mustReadBody(request: GatewayRequest, route: Route, { dialect }: RequestState): boolean {

@@ -9,10 +9,10 @@ import type { Admission, Credentials } from "../../src/call/admission.js";
 import { CLIENT_ADDRESS, type Metadata, NO_METADATA } from "../../src/call/metadata.js";
 import { Code } from "../../src/errors.js";
 import type { CallListener, CallStart, Status } from "../../src/rpc/channel.js";
+import { traceOf } from "../../src/telemetry/trace-context.js";
 import type { PassedMetadata } from "../catalog/passed-metadata.js";
 import type { Alternatives, EndpointTarget, Route } from "../catalog/target.js";
 import { CLIENT_GONE, HttpError, notOneMessage, UnreachableError } from "../http/errors.js";
-import type { RequestHeaders } from "../http/headers.js";
 import type { GatewayRequest } from "../http/message.js";
 import type { ResponseMetadata, Written } from "./dialect.js";
 import type { StageOptions } from "./options.js";
@@ -220,6 +220,7 @@ export function startOf(
     admission,
     callerAssertion: target.sendsAssertion ? options.guard.assertionOf(admission) : undefined,
     clientAddress: request.remoteAddress,
+    trace: admitted.state.trace?.call(path),
   };
 }
 
@@ -280,7 +281,10 @@ function metadataOf(
     ["platform-namespace", admission.namespace],
     ["x-request-id", state.requestId],
   ];
-  if (headers.traceparent !== undefined) {
+  const { trace } = state;
+  // A traced call gets the `traceparent` of each attempt.
+  if (trace?.tracestate !== undefined) metadata.push(["tracestate", trace.tracestate]);
+  if (trace === undefined && headers.traceparent !== undefined) {
     const { parent, state } = traceOf(headers);
     if (parent !== undefined) metadata.push(["traceparent", parent]);
     if (state !== undefined) metadata.push(["tracestate", state]);
@@ -306,26 +310,4 @@ function metadataOf(
     case "none":
   }
   return metadata;
-}
-
-/**
- * Version, trace ID, parent ID, flags, and additions of versions after 00 (W3C Trace Context
- * §3.2.2).
- */
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-[\x21-\x7e]*)?$/;
-const TRACESTATE = /^[\x20-\x7e\t]{1,512}$/;
-
-interface Trace {
-  readonly parent: string | undefined;
-  /** Undefined without a valid parent (W3C Trace Context §3.3). */
-  readonly state: string | undefined;
-}
-
-const NO_TRACE: Trace = { parent: undefined, state: undefined };
-
-/** The trace that the request belongs to. */
-export function traceOf({ traceparent, tracestate }: Pick<RequestHeaders, "traceparent" | "tracestate">): Trace {
-  const match = traceparent === undefined ? null : TRACEPARENT.exec(traceparent);
-  if (match === null || (match[1] === "00" && match[2] !== undefined)) return NO_TRACE;
-  return { parent: traceparent, state: tracestate && TRACESTATE.test(tracestate) ? tracestate : undefined };
 }

@@ -8,6 +8,7 @@ import type { Endpoint } from "../../src/contract/endpoint.js";
 import type { Logger } from "../../src/log.js";
 import type { Metrics } from "../../src/metrics.js";
 import type { CallQueue } from "../../src/overload/call-queue.js";
+import type { Tracer } from "../../src/telemetry/tracer.js";
 import type { Routes } from "../catalog/routes.js";
 import type { BuiltInRoutes } from "../http/message.js";
 import type { ProtectedResource } from "../http/protected-resource.js";
@@ -38,6 +39,8 @@ export interface StageOptions {
   readonly log: Logger;
   /** The log for the lines of requests that have ended; default `log`. */
   readonly accessLog?: Logger | undefined;
+  /** Without it nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly metrics: Metrics;
   readonly usage?: CallCounter | undefined;
   readonly refusals?: RefusalLog | undefined;

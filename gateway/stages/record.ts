@@ -10,6 +10,7 @@ import { isRequestId } from "../../src/call/metadata.js";
 import { accessLogShare } from "../../src/config/access-log.js";
 import type { Endpoint } from "../../src/contract/endpoint.js";
 import { HEALTH_SERVICE } from "../../src/rpc/health.js";
+import { parseTraceparent } from "../../src/telemetry/trace-context.js";
 import type { EndpointTarget, Route } from "../catalog/target.js";
 import { OverloadError } from "../http/errors.js";
 import type { GatewayRequest, GatewayResponse } from "../http/message.js";
@@ -17,6 +18,7 @@ import { pathOf, printablePath } from "../http/target.js";
 import { type Dialect, type FailedRequest, NO_RESPONSE_METADATA, type ResponseMetadata } from "./dialect.js";
 import type { RefusalLog, StageOptions } from "./options.js";
 import type { StreamEnd } from "./stream-call.js";
+import type { RequestTrace } from "./trace.js";
 
 const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
@@ -62,6 +64,8 @@ export class RequestState implements FailedRequest, CountedCall {
   counting: Promise<void> | undefined;
   /** The request as limits count it; undefined where none does. */
   limited: LimitedCall | undefined;
+  /** The spans of the request; undefined if it is not traced. */
+  trace: RequestTrace | undefined;
   #hasEnded = false;
   /**
    * Why the gateway or a service failed. It is written for the operator; the caller gets less
@@ -202,6 +206,7 @@ export function record(
   const admission = state.admission ?? (limitRefusal && state.counted);
   if (limitRefusal !== undefined) metrics.limitRefused(limitRefusal.state.limit);
   if (isProbe(request, target?.endpoint, status)) return;
+  state.trace?.end(request, state, status);
   const ms = performance.now() - state.started;
   metrics.request(target?.endpoint, status, ms / 1000);
   if (target) {
@@ -216,6 +221,8 @@ export function record(
   if (sample === 0) return;
   accessLog.info({
     requestId,
+    trace_id: state.trace?.traceId ?? parseTraceparent(request.headers.traceparent)?.traceId,
+    span_id: state.trace?.spanId,
     method: request.method,
     dialect: state.dialect.name,
     endpoint: target?.endpoint.name,

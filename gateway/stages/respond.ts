@@ -178,7 +178,10 @@ export function reportFailure(thrown: unknown, state: RequestState, log: Logger)
   if (status >= 500)
     state.failure = mayQuote && isOfService(thrown, state) ? withheld(thrown) : messageWithCause(thrown);
   if (status === 500 && !(thrown instanceof StatusError)) {
-    log.error({ requestId: state.requestId, err: loggable(thrown, state.target?.endpoint) }, "bug");
+    log.error(
+      { requestId: state.requestId, trace_id: state.trace?.traceId, err: loggable(thrown, state.target?.endpoint) },
+      "bug",
+    );
   }
   return failure;
 }

@@ -43,7 +43,7 @@ export async function findRoute(
     const path = pathOf(request.target);
     return (await replyFromBuiltIn(request, path, options.own)) ?? noRoute(request, path, state, options);
   }
-  const route = "sending" in found ? await routeByBody(request, found, options) : found;
+  const route = "sending" in found ? await routeByBody(request, found, state, options) : found;
   return isRoute(route) ? resolveRoute(route, request, state, options) : route;
 }
 
@@ -89,9 +89,11 @@ function find(
 async function routeByBody(
   request: GatewayRequest,
   { sending, maxBody, findRoute }: BodyRoute,
+  { trace }: RequestState,
   { guard }: StageOptions,
 ): Promise<Route | BareResponse> {
-  const sender = await admitSender(request, sending, guard);
+  const admitted = (): Promise<Admission> => admitSender(request, sending, guard);
+  const sender = await (trace === undefined ? admitted() : trace.decide(sending, admitted));
   const body = await decodeContent(request, await request.body(maxBody), maxBody);
   return findRoute(body, sender);
 }

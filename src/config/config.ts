@@ -38,6 +38,7 @@ import {
   serviceNames,
   storeUrl,
 } from "./setting-values.js";
+import { TELEMETRY_SETTINGS } from "./telemetry-settings.js";
 
 /** All settings. For `maxBody` the flag is `--max-body`, and the name in the file is `maxBody`. */
 export const SETTINGS = {
@@ -211,6 +212,7 @@ export const SETTINGS = {
     "share of the requests and calls without an error that have a line, from 0.0001 to 1; their lines say it in the field sample",
     fraction(0.0001),
   ),
+  ...TELEMETRY_SETTINGS,
   maxBody: setting(
     "PORTICO_MAX_BODY",
     "4MiB",
@@ -286,7 +288,7 @@ export const SETTINGS = {
 } satisfies Record<string, Setting<unknown>>;
 
 type Value<S> = S extends Setting<infer T> ? T : never;
-type Optional = "config" | "credentials" | "publicUrl" | "serviceQuota" | ProcessIdentity | CertificateFile;
+type Optional = "config" | "credentials" | "otlp" | "publicUrl" | "serviceQuota" | ProcessIdentity | CertificateFile;
 type ProcessIdentity = "adminPassword" | "advertise" | "enrolment";
 type CertificateFile = "tlsCert" | "tlsKey" | "tlsCa" | "httpTlsCert" | "httpTlsKey" | "httpTlsClientCa";
 

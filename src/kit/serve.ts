@@ -17,6 +17,7 @@ import { ListenError } from "../process/listen.js";
 import { openTransport, Process } from "../process/process.js";
 import { openCallQueue } from "../process/refusals.js";
 import { keepRegistered } from "../process/service.js";
+import { openTracing } from "../process/tracing.js";
 import type { ServiceDefinition } from "../rpc/definition.js";
 import { StoreError } from "../store/store.js";
 
@@ -111,6 +112,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
   const serving = new Process(config, log, "service");
   const { budget, metrics, closeWithProcess } = serving;
   try {
+    const tracer = openTracing(name, serving);
     const transport = await openTransport(serving);
     const joined = closeWithProcess(await joinAuthority(name, { config, log }, transport));
     const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;
@@ -130,7 +132,7 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       metadata,
     });
     const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
-    const port = closeWithProcess(await openGrpcPort({ ...serving, services: [service], guard, callQueue, transport }));
+    const port = closeWithProcess(await openGrpcPort({ ...serving, services: [service], guard, callQueue, transport, tracer }));
     closeWithProcess(keepGrpcHealth(port.dispatcher, guard));
     const registered = closeWithProcess(keepRegistered(service, instanceOf(service, port, config), joined, log));
     await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));

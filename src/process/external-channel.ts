@@ -103,6 +103,10 @@ class ExternalChannel implements Channel {
     this.#read();
   }
 
+  get target(): GrpcTarget {
+    return this.#options.target;
+  }
+
   get state(): Channel["state"] {
     if (this.#closing.signal.aborted) return "closed";
     return this.#problem === undefined && this.#channel !== undefined ? this.#channel.state : "broken";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Guard, OpenGuard } from "../access/guard.js";
 import { type Address, formatGrpcTarget, type GrpcTarget } from "../address/address.js";
 import { calledWith } from "../call/caller.js";
-import { requestIdOf } from "../call/metadata.js";
+import { first, requestIdOf } from "../call/metadata.js";
 import { accessLogOf, accessLogShare } from "../config/access-log.js";
 import type { Config } from "../config/config.js";
 import type { RoleName } from "../config/setting.js";
@@ -15,6 +15,8 @@ import type { CallQueue } from "../overload/call-queue.js";
 import { Dispatcher, type DispatcherOptions } from "../rpc/dispatch.js";
 import { grpcServiceOf, type Service } from "../rpc/service.js";
 import type { Transport } from "../rpc/transport.js";
+import { parseTraceparent } from "../telemetry/trace-context.js";
+import type { Tracer } from "../telemetry/tracer.js";
 import { asBuffer } from "../wire/buffer.js";
 import { listening } from "./listen.js";
 import { messageLimits, type ProcessPart } from "./process.js";
@@ -38,6 +40,7 @@ export interface GrpcPortOptions {
    */
   readonly callQueue?: CallQueue;
   readonly transport: Pick<Transport, "serve">;
+  readonly tracer?: Tracer | undefined;
   readonly config: Config;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -50,9 +53,9 @@ export interface GrpcPortOptions {
  * @throws {ListenError} if it cannot listen
  */
 export async function openGrpcPort(options: GrpcPortOptions): Promise<GrpcPort> {
-  const { services, guard, callQueue, transport, config, log, metrics } = options;
+  const { services, guard, callQueue, transport, tracer, config, log, metrics } = options;
   const onEnd = recordCall(options);
-  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue });
+  const dispatcher = new Dispatcher({ services, guard, limits: messageLimits(config), log, onEnd, callQueue, tracer });
   const server = await listening("grpc", config, () => transport.serve(dispatcher, config.grpc));
   metrics.add("portico_connections", () => [["grpc", server.connections]]);
   return { dispatcher, target: withTls(server.address, config), close: (drainMs) => server.close(drainMs) };
@@ -70,6 +73,7 @@ function recordCall(options: GrpcPortOptions): NonNullable<DispatcherOptions["on
     if (sample === 0) return;
     accessLog.info({
       requestId: requestIdOf(metadata),
+      trace_id: parseTraceparent(first(metadata, "traceparent"))?.traceId,
       endpoint: endpoint.name,
       code: Code[code] ?? code,
       ms: Math.round(milliseconds * 1000) / 1000,

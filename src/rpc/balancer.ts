@@ -20,6 +20,7 @@
 import type { Metadata } from "../call/metadata.js";
 import { Code } from "../errors.js";
 import type { CallEnding, ConcurrencyLimit } from "../overload/concurrency-limit.js";
+import type { AttemptTrace } from "../telemetry/call-trace.js";
 import type { CallListener, CallStart, Channel, OutgoingCall, Status } from "./channel.js";
 import { Instance, type InstanceState } from "./instance.js";
 import { EQUAL, isUneven, nextByShare, type Share, spendCredit } from "./shares.js";
@@ -236,6 +237,8 @@ class BalancedCall implements OutgoingCall, CallListener {
    * The limit of calls to this endpoint of the instance. Set only for a call that may be refused.
    */
   #limit: ConcurrencyLimit | undefined;
+  /** The span of the current attempt, if the call is traced. */
+  #attempt: AttemptTrace | undefined;
   /** When the current attempt began, in milliseconds of `performance.now()`. */
   #began = 0;
   /** At least one instance had too many calls. */
@@ -268,6 +271,7 @@ class BalancedCall implements OutgoingCall, CallListener {
       }
     } else this.#isTooMany = true;
     const ending = this.#unserved();
+    start.trace?.end(ending.code);
     queueMicrotask(() => listener.onEnd(ending));
   }
 
@@ -317,11 +321,14 @@ class BalancedCall implements OutgoingCall, CallListener {
     const now = performance.now();
     this.#balancer.settle(this.#instance as Instance, this.#start, status, now);
     this.#limit?.end(this.#began, now, endingOf(status));
+    this.#attempt?.end(status.code);
     const again = !this.#committed && this.#balancer.mayRetry(this.#start, status) && this.#try(now);
     if (again && !status.neverSent) this.#balancer.spendRetry();
     if (again) return void this.#resend();
     this.#balancer.calls--;
-    this.#listener.onEnd(status.neverSent ? this.#unserved(status.cause) : status);
+    const ending = status.neverSent ? this.#unserved(status.cause) : status;
+    this.#start.trace?.end(ending.code);
+    this.#listener.onEnd(ending);
   }
 
   #commit(): void {
@@ -342,8 +349,15 @@ class BalancedCall implements OutgoingCall, CallListener {
     if (this.#start.deadlineMonotonicMs !== undefined) instance.withDeadline++;
     // While another instance can take the call, the call does not wait for a connection.
     if (instance.channel.state === "broken" && this.#balancer.state === "broken") instance.channel.connectSoon?.();
-    this.#call = instance.channel.open(this.#start, this);
+    this.#call = instance.channel.open(this.#start.trace === undefined ? this.#start : this.#traced(instance), this);
     return true;
+  }
+
+  /** How the call begins at an instance, with the span of this attempt as the parent. */
+  #traced({ channel }: Instance): CallStart {
+    const attempt = this.#start.trace?.attempt(channel.target);
+    this.#attempt = attempt;
+    return { ...this.#start, metadata: this.#start.metadata.concat(attempt?.metadata ?? []) };
   }
 
   #tryBegin(instance: Instance, now: number): boolean {

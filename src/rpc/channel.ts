@@ -14,10 +14,12 @@
  * This room knows no rule.
  */
 
+import type { GrpcTarget } from "../address/address.js";
 import type { Admission, SignedAssertion, SYSTEM } from "../call/admission.js";
 import type { Metadata } from "../call/metadata.js";
 import type { Code } from "../errors.js";
 import type { Any } from "../gen/google/protobuf/any.js";
+import type { CallTrace } from "../telemetry/call-trace.js";
 
 export interface CallStart {
   /** gRPC path, `/helloworld.Helloworld/Call`. */
@@ -53,6 +55,8 @@ export interface CallStart {
    * a gateway forwards.
    */
   readonly refusable?: boolean | undefined;
+  /** The spans of the call, if it is traced. A balancer begins and ends them. */
+  readonly trace?: CallTrace | undefined;
 }
 
 /**
@@ -126,6 +130,8 @@ export type Verify = (connection: Channel) => Promise<boolean>;
 
 export interface Channel {
   open(start: CallStart, listener: CallListener): OutgoingCall;
+  /** Where it sends calls; undefined for a channel in process, and for a balancer. */
+  readonly target?: GrpcTarget | undefined;
   /** Whether calls can be sent now. `idle` means no connection; the next call opens one. */
   readonly state: "idle" | "connecting" | "ready" | "broken" | "closed";
   /**

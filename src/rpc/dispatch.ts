@@ -14,6 +14,7 @@ import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../contrac
 import { GATEWAY } from "../contract/names.js";
 import { Code, StatusError } from "../errors.js";
 import { CallQueue } from "../overload/call-queue.js";
+import type { Tracer } from "../telemetry/tracer.js";
 import type { CallLimits } from "./call-limits.js";
 import type { CallResponder, CallStart, IncomingListener } from "./channel.js";
 import type { ServedMethodDefinition } from "./definition.js";
@@ -24,6 +25,7 @@ import { RunningCall } from "./running-call.js";
 import type { AdmittedCaller, CallEnvironment, ServedMethod } from "./served-method.js";
 import { grpcServiceOf, type LazyPart, type Service, type ServicePart } from "./service.js";
 import { overloaded, status, toError, toStatus } from "./status.js";
+import { traceServed } from "./traced-call.js";
 
 export interface DispatcherOptions {
   readonly services: readonly Service[];
@@ -32,6 +34,8 @@ export interface DispatcherOptions {
   readonly log: Logger;
   readonly onEnd?: CallEnvironment["onEnd"];
   readonly callQueue?: CallEnvironment["callQueue"];
+  /** Traces the calls whose callers have sampled them. */
+  readonly tracer?: Tracer | undefined;
   /**
    * Services that are served without a guard. Default: the health of this process, and reflection
    * of the services.
@@ -66,6 +70,7 @@ export class Dispatcher {
   forward: FindMethod | undefined;
   readonly #methods = new Map<string, ServedMethod>();
   readonly #guard: Guard;
+  readonly #tracer: Tracer | undefined;
   readonly #environment: CallEnvironment;
   /** The environment of calls to an endpoint whose code is not loaded yet. */
   readonly #loading: CallEnvironment;
@@ -76,8 +81,9 @@ export class Dispatcher {
    * @throws {Error} when the descriptors do not describe the services, or two services serve the
    * same path
    */
-  constructor({ services, guard, limits, log, onEnd, callQueue, unguarded }: DispatcherOptions) {
+  constructor({ services, guard, limits, log, onEnd, callQueue, tracer, unguarded }: DispatcherOptions) {
     this.#guard = guard;
+    this.#tracer = tracer;
     this.maxMessage = limits.maxBody;
     this.#environment = {
       guard,
@@ -132,7 +138,8 @@ export class Dispatcher {
     const served = this.#methods.get(start.path) ?? this.#forwarded(start, reply);
     if (served === undefined) return NO_CALL;
     const environment = served.load === undefined ? this.#environment : this.#loading;
-    const call = new RunningCall(served, start, peer, reply, environment, arrived);
+    const traced = this.#tracer && traceServed(served, start, reply, this.#tracer);
+    const call = new RunningCall(served, traced?.start ?? start, peer, traced?.reply ?? reply, environment, arrived);
     call.admit();
     return call;
   }

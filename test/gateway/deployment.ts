@@ -44,6 +44,7 @@ import { Dispatcher } from "../../src/rpc/dispatch.js";
 import { Http2Channel } from "../../src/rpc/http2/channel.js";
 import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { grpcServiceOf, type Service } from "../../src/rpc/service.js";
+import type { Tracer } from "../../src/telemetry/tracer.js";
 import { asBuffer } from "../../src/wire/buffer.js";
 import { withBindings } from "../support/bound.js";
 import { helloworld } from "../support/helloworld.js";
@@ -113,6 +114,8 @@ export interface DeployOptions {
   readonly tls?: Certificates | undefined;
   /** Default: requests begin at once. */
   readonly callQueue?: CallQueue;
+  /** Traces requests of the gateway, and calls that the services of this process serve. */
+  readonly tracer?: Tracer;
   /** An option of the catalog. */
   readonly maxMessage?: number;
   /** How instances with an address are reached; default: by our own HTTP/2. */
@@ -169,7 +172,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   services.push(...(options.services ?? []));
   // A small limit for bodies at the gateway must not limit the messages of the registry.
   const inside = { ...config, maxBody: 4 * 1024 ** 2 };
-  const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log });
+  const dispatcher = new Dispatcher({ services, guard: lateGuard, limits: inside, log, tracer: options.tracer });
   const own = new InProcessChannel(dispatcher);
   guard = new OpenGuard({ channel: own, admission: SYSTEM, log });
 
@@ -269,6 +272,7 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
     metrics,
     heartbeatMs: options.heartbeatMs,
     callQueue: options.callQueue,
+    tracer: options.tracer,
   });
   const gateway = await listen(handler, config.http, {
     ...config,

@@ -20,6 +20,7 @@ const UNKNOWN: readonly (readonly [folder: string, file: string, sentence: strin
   ["src/json", "codec.ts", "This room knows neither HTTP nor gRPC.", /\/rpc\/|"node:http|grpc/i],
   ["src/http2", "connection.ts", "This room knows no gRPC.", /grpc/i],
   ["src/call", "admission.ts", "This room knows no rule.", /\/access\/|RuleSet/],
+  ["src/telemetry", "tracer.ts", "This room knows no endpoint and no rule", /\/(?:contract|access)\//],
   ["src/limits", "limit.ts", "This room knows no socket.", SOCKETS],
   ["src/rpc", "channel.ts", "This room knows no rule.", /\/access\/|RuleSet/],
   ["src/access", "guard.ts", "This room knows no password.", /password/i],

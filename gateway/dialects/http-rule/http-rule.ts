@@ -109,7 +109,7 @@ function findRoute(request: GatewayRequestHead, { bindings }: Routes): BoundRout
   const values = valuesOf(binding.template, parts);
   if (values === undefined) throw new HttpError(400, "The path has a percent-encoding that is not of UTF-8");
   const versioned = decodePart(parts[0] ?? "")?.toLowerCase() === "v1";
-  const route = { target, versioned, binding, values };
+  const route = { target, versioned, binding, values, template: binding.template.text };
   return target.isGrpcGateway ? { ...route, metadata: prefixedMetadataOf(target) } : route;
 }
 

@@ -140,6 +140,10 @@ export class Exchange implements GatewayRequest {
     return this.#head.rawHeaders;
   }
 
+  get protocolVersion(): string {
+    return `1.${this.#head.minor}`;
+  }
+
   get remoteAddress(): string {
     return this.#connection.remotePeer.clientOf(this.#head);
   }

@@ -39,6 +39,10 @@ export class Http2Exchange extends RequestStream implements GatewayRequest {
     this.error = head.error;
   }
 
+  get protocolVersion(): string {
+    return "2";
+  }
+
   get remoteAddress(): string {
     return this.connection.remotePeer.clientOf(this);
   }

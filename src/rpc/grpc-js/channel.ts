@@ -44,6 +44,7 @@ const STATES = {
 } as const;
 
 export class GrpcChannel implements Channel {
+  readonly target: GrpcTarget;
   readonly #channel: GrpcJsChannel;
   readonly #open = new IndexedList<GrpcCall>();
   #closed = false;
@@ -62,6 +63,7 @@ export class GrpcChannel implements Channel {
     target: GrpcTarget,
     { maxBody = DEFAULT_MAX_BODY, maxReconnectMs = MAX_RECONNECT_MS, tls, verify, ip }: ChannelOptions = {},
   ) {
+    this.target = target;
     const named = "path" in target ? formatGrpcTarget(target) : formatAddress(target);
     const where = "path" in target || ip === undefined ? named : formatAddress({ host: ip, port: target.port });
     const secured = tls === undefined ? credentials.createInsecure() : secureBy(tls);

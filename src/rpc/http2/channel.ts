@@ -105,6 +105,10 @@ export class Http2Channel implements Channel, ConnectionOwner {
     this.#connect();
   }
 
+  get target(): GrpcTarget {
+    return this.#address;
+  }
+
   get state(): Channel["state"] {
     return this.#state;
   }
