@@ -136,6 +136,7 @@ export const METRICS = metricsOf({
     ["reason"],
     "Attempts with a wrong password, and attempts that were throttled because of earlier ones.",
   ],
+  portico_spans_dropped_total: ["counter", EVERY, ["reason"], "Spans that were not sent to the collector, by reason."],
 });
 
 export type MetricName = keyof typeof METRICS;

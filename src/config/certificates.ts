@@ -141,33 +141,40 @@ export interface CertificateFault {
 
 /** The certificates of this process that clients refuse because of their time, or soon will. */
 export function certificateFaults(config: Files): CertificateFault[] {
-  return (["httpTlsCert", "tlsCert"] as const).flatMap((setting) => {
-    const files = listOf(config[setting]);
-    return files.flatMap((file) => {
+  return (["httpTlsCert", "tlsCert"] as const).flatMap((setting) =>
+    namedFiles(config, setting).flatMap(([name, file]) => {
       const cert = readCertificate(setting, file);
       const fault = timeFaultOf(cert);
-      const name = SETTINGS[setting].variable + (files.length > 1 ? ` (${basename(file)})` : "");
       return fault === undefined ? [] : [{ setting: name, fault, to: validityOf(cert).to }];
-    });
-  });
+    }),
+  );
 }
 
 /**
  * When the certificates in the files of the settings expire, in seconds since 1970, by the variable
- * that names the file. A file that cannot be read has none.
+ * that names the file; if it names several, with the name of the file in parentheses. A file that
+ * cannot be read has none.
  */
-export function certificateEnds(config: Files): (readonly [variable: string, seconds: number])[] {
+export function certificateEnds(config: Files): (readonly [name: string, seconds: number])[] {
   const settings = [...Object.values(GRPC_CERTIFICATES), ...Object.values(HTTP_CERTIFICATES)] as Setting[];
-  return settings.flatMap((setting) => {
-    const file = config[setting];
-    if (file === undefined || setting.endsWith("Key")) return [];
-    try {
-      return [[SETTINGS[setting].variable, validityOf(readCertificate(setting, file)).to / 1000] as const];
-    } catch (error) {
-      if (error instanceof ConfigError) return [];
-      throw error;
-    }
-  });
+  const certificates = settings.filter((setting) => !setting.endsWith("Key"));
+  return certificates.flatMap((setting) =>
+    namedFiles(config, setting).flatMap(([name, file]) => {
+      try {
+        return [[name, validityOf(readCertificate(setting, file)).to / 1000] as const];
+      } catch (error) {
+        if (error instanceof ConfigError) return [];
+        throw error;
+      }
+    }),
+  );
+}
+
+/** The files of a setting, each with the name that operators know it by. */
+function namedFiles(config: Files, setting: Setting): (readonly [name: string, file: string])[] {
+  const files = listOf(config[setting]);
+  const { variable } = SETTINGS[setting];
+  return files.map((file) => [files.length > 1 ? `${variable} (${basename(file)})` : variable, file]);
 }
 
 /**

@@ -132,7 +132,9 @@ async function serveParts(parts: readonly Part[], options: ServeOptions): Promis
       metadata,
     });
     const { callQueue } = closeWithProcess(openCallQueue({ log, metrics }));
-    const port = closeWithProcess(await openGrpcPort({ ...serving, services: [service], guard, callQueue, transport, tracer }));
+    const port = closeWithProcess(
+      await openGrpcPort({ ...serving, services: [service], guard, callQueue, transport, tracer }),
+    );
     closeWithProcess(keepGrpcHealth(port.dispatcher, guard));
     const registered = closeWithProcess(keepRegistered(service, instanceOf(service, port, config), joined, log));
     await waitForAuthority(Promise.all([guard.ready(), registered.ready()]));
