@@ -9,6 +9,7 @@ import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address/address.js";
 import { type Config, type Flags, SETTINGS } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
+import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
@@ -94,13 +95,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   };
   const instances = await joinOwn(served, { grpc, registry }, { config, log });
   closeWithProcess(keepGrpcHealth(dispatcher, guard));
-  // Another process may register with the same address, but it cannot know an ID in advance.
-  const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
-  const connectTo = externalConnector({ ...config, transport, log });
-  const connect: RegistrySource["connect"] = (address, instance, options) =>
-    local.has(`${instance.service} ${instance.id}`)
-      ? new InProcessChannel(dispatcher)
-      : connectTo(parseGrpcTarget(address), instance, options);
+  const connect = connectorOf(instances, dispatcher, externalConnector({ ...config, transport, log }));
   const source = { channel: new InProcessChannel(dispatcher), admission: SYSTEM, connect, log } as const;
   const catalog = closeWithProcess(openCatalog(source, { config, log, budget }));
   const { firstStart, errors, enrol } = authority;
@@ -113,6 +108,20 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog, authority }, opening));
   dispatcher.forward = forwardTo(catalog.routes, guard);
   return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
+}
+
+/** Connects to the instances of this process without a socket. */
+function connectorOf(
+  instances: readonly Instance[],
+  dispatcher: GrpcPort["dispatcher"],
+  connectTo: ReturnType<typeof externalConnector>,
+): RegistrySource["connect"] {
+  // Another process may register with the same address, but it cannot know an ID in advance.
+  const local = new Set(instances.map(({ service, id }) => `${service} ${id}`));
+  return (address, instance, options) =>
+    local.has(`${instance.service} ${instance.id}`)
+      ? new InProcessChannel(dispatcher)
+      : connectTo(parseGrpcTarget(address), instance, options);
 }
 
 /** @throws {ConfigError} when a service is named that is not built in */
