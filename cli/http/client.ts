@@ -27,6 +27,8 @@ export interface ClientOptions {
 
 /** A little longer than the longest call that a gateway allows by default. */
 const CALL_TIMEOUT_MS = 100_000;
+/** The time of three heartbeats of a stream, in milliseconds. */
+const MAX_SILENCE_MS = 45_000;
 
 /** The members of a request. JSON omits members that are undefined. */
 type Members<T> = { readonly [K in keyof T]: T[K] | undefined };
@@ -171,7 +173,10 @@ export class GatewayClient {
   }
 
   async *#responses(request: RequestFor): AsyncGenerator<string | RawBytes> {
-    const { response, hint } = await this.#call(sendStreaming, request);
+    const { response, hint } = await this.#call(sendStreaming, (token) => ({
+      ...request(token),
+      maxSilenceMs: MAX_SILENCE_MS,
+    }));
     if ("chunks" in response) return yield response;
     if (!("lines" in response)) return yield jsonOf(response, hint);
     for await (const line of response.lines) {
@@ -217,7 +222,9 @@ export class GatewayClient {
 }
 
 /** Creates the request for a token. The token may be renewed between two attempts. */
-type RequestFor = (token: string | undefined) => Pick<HttpRequest, "method" | "path" | "body" | "headers" | "signal">;
+type RequestFor = (
+  token: string | undefined,
+) => Pick<HttpRequest, "method" | "path" | "body" | "headers" | "signal" | "maxSilenceMs">;
 
 type Sender<T> = (base: URL, request: HttpRequest) => Promise<T>;
 

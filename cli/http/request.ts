@@ -27,6 +27,11 @@ export interface HttpRequest {
   readonly timeoutMs: number;
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Maximum time in which a stream sends nothing. The gateway sends a heartbeat every 15 s. Default:
+   * none.
+   */
+  readonly maxSilenceMs?: number | undefined;
 }
 
 export interface HttpResponse {
@@ -138,6 +143,9 @@ async function* chunksOf(base: URL, request: HttpRequest, response: IncomingMess
 
 /** Lines that are not empty. The gateway sends empty lines as heartbeats. */
 async function* messagesOf(base: URL, request: HttpRequest, response: IncomingMessage): AsyncGenerator<string> {
+  const { maxSilenceMs } = request;
+  if (maxSilenceMs !== undefined)
+    response.setTimeout(maxSilenceMs, () => response.destroy(new Error(`nothing came for ${maxSilenceMs / 1000} s`)));
   try {
     for await (const line of linesOf(response)) if (line.length > 0) yield line.toString();
   } catch (error) {

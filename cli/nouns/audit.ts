@@ -3,6 +3,7 @@ import { Option } from "commander";
 import type { AuditRecord } from "../../src/api/types.js";
 import { gatewayCommand } from "../command/command.js";
 import { type Column, instant, printList } from "../terminal/output.js";
+import { exportAudit } from "./audit-export.js";
 import type { Noun } from "./noun.js";
 
 const COLUMNS: readonly Column<AuditRecord>[] = [
@@ -30,4 +31,5 @@ export const audit: Noun = {
       await printList(io, output, records, COLUMNS);
     },
   }),
+  export: exportAudit,
 };

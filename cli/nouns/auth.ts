@@ -17,9 +17,23 @@ import { namespace } from "./namespace.js";
 import type { Noun, Verb } from "./noun.js";
 import { explain, rule } from "./rule.js";
 import { trust } from "./trust.js";
+import { usageNoun } from "./usage.js";
 
 /** In the order in which the help lists them. */
-const NOUNS: readonly Noun[] = [rule, limit, account, key, namespace, enrolment, client, grant, issuer, trust, audit];
+const NOUNS: readonly Noun[] = [
+  rule,
+  limit,
+  account,
+  key,
+  namespace,
+  enrolment,
+  client,
+  grant,
+  issuer,
+  trust,
+  audit,
+  usageNoun,
+];
 
 const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example: string }>> = {
   list: { summary: "list rules, limits, accounts, keys, …", example: "portico auth list rules" },
@@ -31,6 +45,7 @@ const VERBS: Readonly<Record<Verb, { readonly summary: string; readonly example:
   },
   rotate: { summary: "replace an API key by a new one", example: "portico auth rotate key ptk_4fGh81" },
   revoke: { summary: "refuse a JWT from now on", example: "portico auth revoke token 3c2b8b2c-1f6d" },
+  export: { summary: "print the audit trail or usage as lines of JSON", example: "portico auth export audit" },
 };
 
 export function auth(io: Io): Command {

@@ -13,7 +13,7 @@ import { type Column, printItem, printList } from "../terminal/output.js";
  * The verbs for a noun. Each is a command. Some, such as `set scopes` and `set password`, are two
  * commands.
  */
-export type Verb = "list" | "create" | "delete" | "set" | "rotate" | "revoke";
+export type Verb = "list" | "create" | "delete" | "set" | "rotate" | "revoke" | "export";
 export type Noun = { readonly [V in Verb]?: CommandFactory | readonly CommandFactory[] };
 
 interface List<T> extends Pick<NamedItems<T>, "list"> {

@@ -6,6 +6,8 @@ import { gatewayCommand } from "../command/command.js";
 import { parseDuration } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type Column, printList } from "../terminal/output.js";
+import type { Noun } from "./noun.js";
+import { exportUsage } from "./usage-export.js";
 
 const CALL_COLUMNS: readonly Column<{ readonly calls: Calls }>[] = [
   ["Calls", ({ calls }) => calls.total],
@@ -40,6 +42,9 @@ interface Options {
   readonly span?: string;
   readonly by: "endpoint" | "account" | "key";
 }
+
+/** `portico auth export usage` */
+export const usageNoun: Noun = { export: exportUsage };
 
 export const usage = gatewayCommand({
   usage: "usage [service]",

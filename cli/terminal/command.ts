@@ -39,3 +39,14 @@ export function parseDuration(text: string): string {
   if (!Number.isSafeInteger(seconds)) throw new InvalidArgumentError("It must be like 30d, 24h, 15m or 10s.");
   return `${seconds}s`;
 }
+
+/**
+ * Parses a time as a user writes it, a day or a moment in UTC. Returns it in the form of proto3 JSON.
+ * @throws {InvalidArgumentError}
+ */
+export function parseInstant(text: string): string {
+  const isKnown = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const date = new Date(isKnown ? text : Number.NaN);
+  if (!Number.isNaN(date.getTime())) return date.toISOString();
+  throw new InvalidArgumentError("It must be like 2026-11-24, or 2026-11-24T09:30:00Z.");
+}

@@ -130,7 +130,8 @@ async function printRaw(io: Io, { contentType, chunks }: RawBytes): Promise<void
   }
 }
 
-async function drained({ stdout, signal }: Io): Promise<void> {
+/** Waits until stdout takes more. */
+export async function drained({ stdout, signal }: Io): Promise<void> {
   if (stdout.writableNeedDrain) await once(stdout, "drain", { signal });
 }
 

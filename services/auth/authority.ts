@@ -246,7 +246,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
       ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts, issuers: signIns })],
       ...[issuers({ changes }), trusts({ changes })],
       configurations({ changes, maxRules, checkService }),
-      audit({ changes }),
+      audit({ changes, journal, stopping: stopping.signal }),
       ...[usage({ changes, window }), refusals({ changes })],
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, jwts, stopping: stopping.signal }),
       delegation({ journal, leaseMs }),

@@ -281,6 +281,27 @@ export interface AuditRecord {
   readonly requestId: string;
   /** The prefix of the API key that the call was made with, or `agent:<host>` where an agent called for the actor; empty for a login. */
   readonly key: string;
+  /** The namespace whose trail has the record. */
+  readonly namespace: string;
+  /** The place of the record in the trail, such as `512.0`: its revision, and its number among the records of that revision. */
+  readonly cursor: string;
+}
+
+/** Some of the records, or the news that some are gone. */
+export interface ExportAuditResponse {
+  /** In the order of their cursors. */
+  readonly records: readonly AuditRecord[];
+  /** Set where records after the last cursor were deleted because of their age before they were sent. */
+  readonly deleted: DeletedAuditRecords;
+}
+
+export interface DeletedAuditRecords {
+  /** The records after this cursor, */
+  readonly after: string;
+  /** up to this one are gone. */
+  readonly until: string;
+  /** The time of the last of them. */
+  readonly time: Timestamp;
 }
 
 export interface Tokens {
@@ -1095,6 +1116,15 @@ export interface ListAuditRequest {
   readonly until?: Timestamp;
 }
 
+export interface ExportAuditRequest {
+  /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
+  readonly after?: string;
+  /** Only records before this time. */
+  readonly until?: Timestamp;
+  /** Whether to go on with records that are written later. Not together with `until`. */
+  readonly follow?: boolean;
+}
+
 export interface LoginRequest {
   /** The account's name, such as `admin`. */
   readonly account?: string;
@@ -1358,6 +1388,11 @@ export interface Endpoints {
    * address has a record, at most ten in all. One record counts the other failures of that minute when it is over.
    */
   "auth/Audit/List": { readonly request: ListAuditRequest; readonly response: ListAuditResponse };
+  /**
+   * Sends the records, oldest first, and with `follow` the later ones when they are written. It ends when the caller may not see
+   * them any more.
+   */
+  "auth/Audit/Export": { readonly request: ExportAuditRequest; readonly response: ExportAuditResponse };
   /** Exchanges an account's password for tokens. */
   "auth/Auth/Login": { readonly request: LoginRequest; readonly response: Tokens };
   /**

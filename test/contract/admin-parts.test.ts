@@ -49,7 +49,7 @@ const PARTS: Readonly<Partial<Record<keyof typeof AdminPart, readonly [admin: st
     "Accounts.SetPassword",
   ],
   KEYS: ["", "Keys.Create Keys.List Keys.Revoke Keys.Rotate"],
-  AUDIT: ["Audit.List", "Refusals.Find Refusals.List Usage.List"],
+  AUDIT: ["Audit.Export Audit.List", "Refusals.Find Refusals.List Usage.List"],
 };
 
 const option = registry.getExtension("portico.options.v1.admin_part")!;

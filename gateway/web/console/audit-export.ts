@@ -1,4 +1,5 @@
 /** The audit trail as a file: CSV for a spreadsheet, or a JSON object on each line. */
+import { auditLine } from "../../../src/api/audit-line.js";
 import type { AuditRecord } from "../../../src/api/types.js";
 
 const FIELDS = ["revision", "time", "actor", "action", "subject", "address", "key", "requestId"] as const;
@@ -13,7 +14,7 @@ export function toCsv(records: readonly AuditRecord[]): string {
 }
 
 export function toJsonLines(records: readonly AuditRecord[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+  return records.map(auditLine).join("");
 }
 
 function cell(text: string): string {

@@ -1,4 +1,4 @@
-/** Audit: lists the audit trail of the caller's namespace. */
+/** Audit: lists and exports the audit trail of the caller's namespace. */
 import { invalidArgument } from "../../../src/errors.js";
 import {
   type AuditRecord,
@@ -9,6 +9,7 @@ import {
 import { part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
+import { type ExportOptions, exportAudit } from "./audit-export.js";
 import { accountOf } from "./checks.js";
 
 const DEFAULT_LIMIT = 100;
@@ -20,8 +21,9 @@ const MAX_READ = 10_000;
 const BATCH = 1_000;
 
 /** The gRPC service portico.auth.v1.Audit. */
-export function audit({ changes }: { changes: Changes }): ServicePart {
+export function audit({ changes, ...options }: { changes: Changes } & ExportOptions): ServicePart {
   return part(AuditService, {
+    export: exportAudit(options),
     list: async (request, context) => {
       const { namespace } = accountOf(context);
       const { limit, filter } = request;

@@ -96,6 +96,10 @@ export interface AuditRecord {
   readonly requestId: string;
   /** The prefix of the API key that the call was made with, or `agent:<host>` where an agent called for the actor; empty for a login. */
   readonly key: string;
+  /** The namespace whose trail has the record. */
+  readonly namespace: string;
+  /** The place of the record in the trail, such as `512.0`: its revision, and its number among the records of that revision. */
+  readonly cursor: string;
 }
 
 /** A number of calls. */
@@ -349,6 +353,15 @@ export interface DeleteTrustRequest {
 
 export type DeleteTrustResponse = Readonly<Record<string, never>>;
 
+export interface DeletedAuditRecords {
+  /** The records after this cursor, */
+  readonly after: string;
+  /** up to this one are gone. */
+  readonly until: string;
+  /** The time of the last of them. */
+  readonly time?: Timestamp;
+}
+
 /** The answers that some callers receive before and after the change, at some resources. */
 export interface Effect {
   /** As in ExplainResponse: 200 granted, 401 or 403 refused. */
@@ -415,6 +428,23 @@ export interface ExplainResponse {
   readonly disabled: readonly Rule[];
   /** The limits of calls that apply, and what is left of them. */
   readonly limits: readonly LimitUse[];
+}
+
+export interface ExportAuditRequest {
+  /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
+  readonly after?: string | undefined;
+  /** Only records before this time. */
+  readonly until?: TimestampInput | undefined;
+  /** Whether to go on with records that are written later. Not together with `until`. */
+  readonly follow?: boolean | undefined;
+}
+
+/** Some of the records, or the news that some are gone. */
+export interface ExportAuditResponse {
+  /** In the order of their cursors. */
+  readonly records: readonly AuditRecord[];
+  /** Set where records after the last cursor were deleted because of their age before they were sent. */
+  readonly deleted?: DeletedAuditRecords;
 }
 
 export interface FindRefusalsRequest {
@@ -1535,6 +1565,13 @@ export interface Auth {
      * Only administrators may call it, by the scope admin or admin:audit.
      */
     list(request?: ListAuditRequest, options?: CallOptions): Promise<ListAuditResponse>;
+    /**
+     * Sends the records, oldest first, and with `follow` the later ones when they are written. It ends when the caller may not see
+     * them any more.
+     *
+     * Only administrators may call it, by the scope admin or admin:audit.
+     */
+    export(request?: ExportAuditRequest, options?: CallOptions): AsyncGenerator<ExportAuditResponse>;
   };
   /**
    * Manages clients of the authorization server (OAuth 2.1): the programs that may ask people for access to their account. A
@@ -1868,6 +1905,7 @@ const authInt64: Int64Table = {
   Configuration: [["limits", "LimitList"]],
   EndpointUsage: [["calls", "Calls"]],
   ExplainResponse: [["limits", "LimitUse"]],
+  ExportAuditResponse: [["records", "AuditRecord"]],
   KeyUsage: [["calls", "Calls"]],
   Limit: [["burst", "Int64"]],
   LimitList: [["limits", "Limit"]],
@@ -1900,6 +1938,7 @@ export const authEndpoints: EndpointTable = {
   },
   audit: {
     list: { path: "/auth/Audit/List", shape: "unary", idempotent: true, int64: ["ListAuditResponse", authInt64] },
+    export: { path: "/auth/Audit/Export", shape: "server", idempotent: true, int64: ["ExportAuditResponse", authInt64] },
   },
   clients: {
     list: { path: "/auth/Clients/List", shape: "unary", idempotent: true },

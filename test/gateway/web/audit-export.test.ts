@@ -3,6 +3,7 @@ import t from "tap";
 import { toCsv } from "../../../gateway/web/console/audit-export.js";
 
 const record = (subject: string) => ({
+  ...{ namespace: "default", cursor: "1.0" },
   ...{ revision: "1", time: "2026-11-24T01:02:03Z", actor: "ada", action: "key created", subject },
   ...{ administrator: false, address: "", key: "", requestId: "" },
 });

@@ -10,6 +10,8 @@
  * The rows, where <trail> is a namespace's name, with its ID if it has one:
  *     records/<trail>/<revision>/<number>   a record, in the order of the log
  *     slots/<share>/<number>                the key of the record that has this slot of the share
+ *     deleted/<trail>/<revision>/<number>   the time of this record, up to which the trail's records
+ *                                           were deleted because of their age; the last row counts
  *
  * A share has a fixed number of slots. A record that takes a slot replaces the record that had it.
  * The number of records that a share has ever had gives the next slot. That number is part of the
@@ -34,6 +36,7 @@ export const LOGIN_FAILED = "login failed";
 export const UNKNOWN_ACCOUNT = "unknown account";
 
 const RECORDS = "records/";
+const DELETED = "deleted/";
 /** No trail has this name: names of namespaces have no underscore. */
 const FAILED_SHARE = "failed_logins";
 const NUMBER_DIGITS = 4;
@@ -123,6 +126,44 @@ export function prefixOf(trail: string): string {
 export function keyBefore(trail: string, revision?: bigint): string {
   return prefixOf(trail) + (revision === undefined ? LAST : keyOf(Number(revision)));
 }
+
+/** A cursor (AuditRecord.cursor), or a revision for the end of that revision. */
+export const CURSOR = /^\d{1,15}(?:\.\d{1,6})?$/;
+
+/** The cursor of a record, by its key. */
+function cursorIn(key: string): string {
+  const [revision, number] = key.split("/").slice(-2).map(Number);
+  return `${revision}.${number}`;
+}
+
+/**
+ * A key before the records of a trail after a cursor, and not before the others.
+ * @param cursor as in CURSOR; empty for the beginning
+ */
+export function keyAfter(trail: string, cursor: string): string {
+  if (cursor === "") return prefixOf(trail);
+  const [revision = "", number] = cursor.split(".");
+  const before = keyBefore(trail, BigInt(revision));
+  return number === undefined ? `${before}/${LAST}` : numbered(before, Number(number));
+}
+
+/** A record as it is read: with what its key says. */
+export function withKey(key: string, record: AuditRecord): AuditRecord {
+  return { ...record, namespace: trailIn(key).split("@", 1)[0]!, cursor: cursorIn(key) };
+}
+
+/** The key of the row that says that the records of a trail up to one were deleted. */
+export function deletionOf(key: string): string {
+  return DELETED + key.slice(RECORDS.length);
+}
+
+/** The range of the rows that say this of a trail. */
+export function deletionsOf(trail: string): { readonly from: string; readonly to: string } {
+  return { from: `${DELETED}${trail}/`, to: `${DELETED}${trail}/${LAST}` };
+}
+
+/** The cursor in the key of such a row. */
+export const cursorOfDeletion = cursorIn;
 
 /** The keys of the records before one in its revision, newest first. Some may be absent. */
 export function earlierOfRevision(key: string): string[] {

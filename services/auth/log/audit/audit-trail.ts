@@ -8,10 +8,30 @@ import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../
 
 import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
-import { ALL_RECORDS, earlierOfRevision, keyBefore, type PlacedRecord, prefixOf, trailIn } from "./audit-records.js";
+import {
+  ALL_RECORDS,
+  cursorOfDeletion,
+  deletionOf,
+  deletionsOf,
+  earlierOfRevision,
+  keyAfter,
+  keyBefore,
+  type PlacedRecord,
+  prefixOf,
+  trailIn,
+  withKey,
+} from "./audit-records.js";
 
 /** Maximum number of records deleted at a time. */
 const BATCH = 256;
+
+/** The records of a trail that were deleted because of their age. */
+export interface Deletion {
+  /** The cursor of the last of them. */
+  readonly cursor: string;
+  /** Its time, in milliseconds since 1970. */
+  readonly time: number;
+}
 
 /** The trails of all namespaces. */
 export class AuditTrail {
@@ -49,6 +69,41 @@ export class AuditTrail {
     return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
   }
 
+  /**
+   * The next records of a trail after a cursor, oldest first: at most `limit`, fewer only at the end
+   * of the trail. No earlier record is written later, because an entry of the log requires the entry
+   * before it.
+   * @param cursor as in CURSOR; empty for the beginning
+   * @throws {StoreError} also when a record is damaged.
+   */
+  async after(trail: string, cursor: string, limit: number): Promise<AuditRecord[]> {
+    const rows = await this.#rows.after(keyAfter(trail, cursor), limit);
+    return rows.filter(([key]) => key.startsWith(prefixOf(trail))).map(([key, text]) => this.#read(key, text).record);
+  }
+
+  /**
+   * What was deleted after a cursor, and so cannot be read any more; undefined if nothing was.
+   * @throws {StoreError}
+   */
+  async deletedAfter(trail: string, cursor: string): Promise<Deletion | undefined> {
+    const { from, to } = deletionsOf(trail);
+    const [[key, time] = [from, ""]] = await this.#rows.before(to, 1);
+    return key > deletionOf(keyAfter(trail, cursor)) && key > from && key < to
+      ? { cursor: cursorOfDeletion(key), time: Number(time) }
+      : undefined;
+  }
+
+  /** The trails that have records. @throws {StoreError} */
+  async *trails(): AsyncGenerator<string> {
+    for (let last: string = ALL_RECORDS.from; ; ) {
+      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
+      if (first >= ALL_RECORDS.to) return;
+      const trail = trailIn(first);
+      yield trail;
+      last = keyBefore(trail);
+    }
+  }
+
   /** The records of the same revision before a record, newest first. */
   async #restOfRevision(key: string): Promise<KeyValue[]> {
     const keys = earlierOfRevision(key);
@@ -69,13 +124,9 @@ export class AuditTrail {
    * @throws {StoreError}, or the signal's reason when it is aborted.
    */
   async dropBefore(time: number, signal?: AbortSignal): Promise<void> {
-    for (let last: string = ALL_RECORDS.from; ; ) {
-      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
-      if (first >= ALL_RECORDS.to) return;
-      const trail = trailIn(first);
+    for await (const trail of this.trails()) {
       while ((await this.#dropSome(trail, time)) === BATCH) signal?.throwIfAborted();
       signal?.throwIfAborted();
-      last = keyBefore(trail);
     }
   }
 
@@ -88,20 +139,42 @@ export class AuditTrail {
       .map(([key, text]) => ({ key, ...this.#read(key, text) }));
     const kept = records.findIndex(({ record }) => timestampMs(record.time) >= time);
     const old = kept === -1 ? records : records.slice(0, kept);
-    await this.#rows.delete(old.flatMap(({ key, slot }) => (slot === undefined ? [key] : [key, slot])));
+    if (old.length > 0) await this.#drop(trail, old);
     return old.length;
   }
 
-  #read(key: string, text: string): { record: AuditRecord; slot: string | undefined } {
+  /** Deletes records, and writes down up to which one, for those who have not read them. */
+  async #drop(trail: string, old: readonly StoredRecord[]): Promise<void> {
+    const audit = writesTo("audit");
+    const { key: last, record } = old.at(-1)!;
+    const { from, to } = deletionsOf(trail);
+    const earlier = (await this.#rows.after(from, BATCH)).map(([key]) => key).filter((key) => key < to);
+    await this.#rows.commit([
+      ...old.flatMap(({ key, slot }) => (slot === undefined ? [key] : [key, slot])).map(audit.delete),
+      // Another authority may have deleted more: the greatest key counts.
+      ...earlier.filter((key) => key < deletionOf(last)).map(audit.delete),
+      audit.set([deletionOf(last), String(timestampMs(record.time))]),
+    ]);
+  }
+
+  #read(key: string, text: string): Omit<StoredRecord, "key"> {
     const [sum, content, slot] = text.split(" ", 3);
     try {
-      return { record: AuditRecord.decode(unseal(key, `${sum} ${content}`)), slot };
+      return { record: withKey(key, AuditRecord.decode(unseal(key, `${sum} ${content}`))), slot };
     } catch (error) {
       throw new StoreError(
         `store ${this.#store.name}: ${key} of its audit trail ${(error as Error).message}; ${REMEDY}`,
       );
     }
   }
+}
+
+/** A record with the keys of its rows. */
+interface StoredRecord {
+  readonly key: string;
+  readonly record: AuditRecord;
+  /** The key of its slot, if its share has one for it. */
+  readonly slot: string | undefined;
 }
 
 /** The rows of a record. Its text names its slot, so that both can be deleted together. */

@@ -311,7 +311,9 @@ function recordOf(state: State, entry: Entry, { record, recordOf }: EventEffect,
   const { address = "", requestId = "" } = recordOf ?? {};
   const [action = "", subject = ""] = record ?? [];
   const revision = BigInt(state.revision);
-  return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "" };
+  // The key of its row says the namespace and the cursor.
+  const place = { namespace: "", cursor: "" };
+  return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "", ...place };
 }
 
 /** Whether the author is an administrator, or the authority itself, which has no account. */

@@ -39,6 +39,10 @@ export interface AuditRecord {
   requestId: string;
   /** The prefix of the API key that the call was made with, or `agent:<host>` where an agent called for the actor; empty for a login. */
   key: string;
+  /** The namespace whose trail has the record. */
+  namespace: string;
+  /** The place of the record in the trail, such as `512.0`: its revision, and its number among the records of that revision. */
+  cursor: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -72,6 +76,37 @@ export interface ListAuditResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface ExportAuditRequest {
+  /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
+  after: string;
+  /** Only records before this time. */
+  until:
+    | Timestamp
+    | undefined;
+  /** Whether to go on with records that are written later. Not together with `until`. */
+  follow: boolean;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** Some of the records, or the news that some are gone. */
+export interface ExportAuditResponse {
+  /** In the order of their cursors. */
+  records: AuditRecord[];
+  /** Set where records after the last cursor were deleted because of their age before they were sent. */
+  deleted: DeletedAuditRecords | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface DeletedAuditRecords {
+  /** The records after this cursor, */
+  after: string;
+  /** up to this one are gone. */
+  until: string;
+  /** The time of the last of them. */
+  time: Timestamp | undefined;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 function createBaseAuditRecord(): AuditRecord {
   return {
     revision: 0n,
@@ -83,6 +118,8 @@ function createBaseAuditRecord(): AuditRecord {
     address: "",
     requestId: "",
     key: "",
+    namespace: "",
+    cursor: "",
     _unknownFields: undefined,
   };
 }
@@ -118,6 +155,12 @@ export const AuditRecord = {
     }
     if (message.key !== "") {
       writer.uint32(74).string(message.key);
+    }
+    if (message.namespace !== "") {
+      writer.uint32(82).string(message.namespace);
+    }
+    if (message.cursor !== "") {
+      writer.uint32(90).string(message.cursor);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -200,6 +243,22 @@ export const AuditRecord = {
           }
 
           message.key = reader.string();
+          continue;
+        }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 11: {
+          if (tag !== 90) {
+            break;
+          }
+
+          message.cursor = reader.string();
           continue;
         }
       }
@@ -395,6 +454,178 @@ export const ListAuditResponse = {
     return message;
   },
 };
+
+function createBaseExportAuditRequest(): ExportAuditRequest {
+  return { after: "", until: undefined, follow: false, _unknownFields: undefined };
+}
+
+export const ExportAuditRequest = {
+  encode(message: ExportAuditRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(message.until, writer.uint32(18).fork()).join();
+    }
+    if (message.follow !== false) {
+      writer.uint32(24).bool(message.follow);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportAuditRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExportAuditRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.after = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.until = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.follow = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseExportAuditResponse(): ExportAuditResponse {
+  return { records: [], deleted: undefined, _unknownFields: undefined };
+}
+
+export const ExportAuditResponse = {
+  encode(message: ExportAuditResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.records) {
+      AuditRecord.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.deleted !== undefined) {
+      DeletedAuditRecords.encode(message.deleted, writer.uint32(18).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ExportAuditResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseExportAuditResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.records.push(AuditRecord.decode(reader, reader.uint32()));
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.deleted = DeletedAuditRecords.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseDeletedAuditRecords(): DeletedAuditRecords {
+  return { after: "", until: "", time: undefined, _unknownFields: undefined };
+}
+
+export const DeletedAuditRecords = {
+  encode(message: DeletedAuditRecords, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.after !== "") {
+      writer.uint32(10).string(message.after);
+    }
+    if (message.until !== "") {
+      writer.uint32(18).string(message.until);
+    }
+    if (message.time !== undefined) {
+      Timestamp.encode(message.time, writer.uint32(26).fork()).join();
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeletedAuditRecords {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseDeletedAuditRecords();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.after = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.until = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.time = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
 export const AuditService = {
   /**
    * Lists the latest changes and failed logins, newest first. A failed login is a wrong password, also the current one when
@@ -409,6 +640,19 @@ export const AuditService = {
     requestDeserialize: (value: Buffer): ListAuditRequest => ListAuditRequest.decode(value),
     responseSerialize: (value: ListAuditResponse): Buffer => ListAuditResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): ListAuditResponse => ListAuditResponse.decode(value),
+  },
+  /**
+   * Sends the records, oldest first, and with `follow` the later ones when they are written. It ends when the caller may not see
+   * them any more.
+   */
+  export: {
+    path: "/portico.auth.v1.Audit/Export" as const,
+    requestStream: false as const,
+    responseStream: true as const,
+    requestSerialize: (value: ExportAuditRequest): Buffer => ExportAuditRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): ExportAuditRequest => ExportAuditRequest.decode(value),
+    responseSerialize: (value: ExportAuditResponse): Buffer => ExportAuditResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): ExportAuditResponse => ExportAuditResponse.decode(value),
   },
 } as const;
 
