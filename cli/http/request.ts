@@ -28,8 +28,8 @@ export interface HttpRequest {
   /** Ends the request early. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Maximum time in which a stream sends nothing. The gateway sends a heartbeat every 15 s. Default:
-   * none.
+   * Maximum time in which a stream sends nothing, in milliseconds; default none. The gateway sends
+   * a heartbeat every 15 s.
    */
   readonly maxSilenceMs?: number | undefined;
 }

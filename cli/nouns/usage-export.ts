@@ -78,7 +78,10 @@ function windowsOf({ from, until, every }: Flags): [start: number, end: number][
   return windows;
 }
 
-/** The lines of a response. Its periods say which time it is of: they begin with a minute, an hour or a day. */
+/**
+ * The lines of a response. Its periods say which time it is of: they begin with a minute, an hour
+ * or a day.
+ */
 function linesOf({ periods, period, accounts, keys, endpoints }: ListUsageResponse, by: Flags["by"]): object[] {
   const [first, last] = [periods.at(0)?.start ?? "", periods.at(-1)?.start ?? ""];
   const until = new Date(Date.parse(last) + Number.parseInt(period, 10) * 1000).toISOString();
@@ -88,7 +91,7 @@ function linesOf({ periods, period, accounts, keys, endpoints }: ListUsageRespon
   return endpoints.map(({ service, endpoint, calls }) => ({ ...time, service, endpoint, ...numbersOf(calls) }));
 }
 
-/** The counts as numbers, and how many calls were refused by the rules, the limits or for want of a token. */
+/** The counts as numbers, and how many calls were refused: for their caller, or by a limit. */
 function numbersOf({ total, medianMs, p95Ms, ok, clientErrors, serverErrors, ...statuses }: Calls): object {
   const numbers = Object.fromEntries(Object.entries(statuses).map(([name, count]) => [name, Number(count)]));
   const { unauthorized = 0, forbidden = 0, tooManyRequests = 0 } = numbers;

@@ -120,6 +120,7 @@ export async function openOwnAuthority(
     name,
     log,
     audit,
+    auditLog: config.auditLog,
   };
   const authority = await openAuthority(given);
   return { ...authority, leave: () => authority.announceStop() };

@@ -112,7 +112,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
 
 /** Connects to the instances of this process without a socket. */
 function connectorOf(
-  instances: readonly Instance[],
+  instances: readonly Pick<Instance, "service" | "id">[],
   dispatcher: GrpcPort["dispatcher"],
   connectTo: ReturnType<typeof externalConnector>,
 ): RegistrySource["connect"] {

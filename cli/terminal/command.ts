@@ -41,7 +41,8 @@ export function parseDuration(text: string): string {
 }
 
 /**
- * Parses a time as a user writes it, a day or a moment in UTC. Returns it in the form of proto3 JSON.
+ * Parses a time as a user writes it, a day or a moment in UTC. Returns it in the form of proto3
+ * JSON.
  * @throws {InvalidArgumentError}
  */
 export function parseInstant(text: string): string {

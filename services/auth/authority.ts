@@ -53,6 +53,8 @@ import { LenderList } from "./limits/lender-list.js";
 import { SharedUses } from "./limits/shared-uses.js";
 import { enrolLocally, enrolNew } from "./local-enrolment.js";
 import { AuditKeeper, type AuditLimits } from "./log/audit/audit-keeper.js";
+import { AuditLog } from "./log/audit/audit-log.js";
+import { outputTo } from "./log/audit/audit-output.js";
 import { ChangeLog } from "./log/changelog/change-log.js";
 import { Changes } from "./log/changelog/changes.js";
 import { Journal } from "./log/changelog/journal.js";
@@ -100,6 +102,8 @@ export interface AuthorityOptions {
   readonly clocks?: Clocks | undefined;
   /** How long audit records are stored, and their maximum size. Default: no limits. */
   readonly audit?: AuditLimits | undefined;
+  /** Where the lines of the audit trail are written: a path, or `-`. Default: nowhere. */
+  readonly auditLog?: string | undefined;
   /** Whether to trust the machine's clock even if the store or other clocks disagree. */
   readonly acceptTime?: boolean | undefined;
   /**
@@ -175,6 +179,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const window = new UsageWindow({ rows: collectionOf(store, "usage"), log, clock: clock.now });
   storedTime.open();
   const auditKeeper = keepAudit(options, journal, clock);
+  const auditLog = writeAudit(options, journal, lenderId);
   const { lender, lenderList } = lend(options, { journal, leases, leaseRecords, lenderId, now });
   const uses = new SharedUses({ lender, journal, store, log });
   const stopping = new AbortController();
@@ -188,6 +193,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
     await keyUses.flush();
     await window.write({ all: true });
     await Promise.all([failedLogins.close(), auditKeeper.close()]);
+    await auditLog?.close();
     await journal.close();
     await Promise.all([storedTime.close(), leases.close()]);
   };
@@ -203,7 +209,8 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
       lenderList.leave();
     },
     count: () => 1 + leaseRecords.others,
-    errors: () => [journal.refusals.error, clock.error, auditKeeper.error].filter((error) => error !== undefined),
+    errors: () =>
+      [journal.refusals.error, clock.error, auditKeeper.error, auditLog?.error].filter((error) => error !== undefined),
     measures: measuresOf(journal, leases, failedLogins),
     close,
   };
@@ -276,6 +283,14 @@ function keepAudit(
   clock: AuthorityClock,
 ): AuditKeeper {
   return new AuditKeeper({ limits, trail, now: clock.now, log }).open();
+}
+
+function writeAudit(
+  { auditLog: to, store, log }: AuthorityOptions,
+  journal: Journal,
+  id: string,
+): AuditLog | undefined {
+  return to === undefined ? undefined : new AuditLog({ output: outputTo(to), journal, store, id, log }).open();
 }
 
 function checkAdminPassword(password: string): void {

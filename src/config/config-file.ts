@@ -34,7 +34,10 @@ export function readConfigFile(path: string, named: boolean, settings: Settings)
     );
   }
   const absolute = (name: string): string => resolve(dirname(path), name);
-  for (const key of PATHS) if (key in parsed) parsed[key] = absolute(String(parsed[key]));
+  for (const key of PATHS) {
+    // The audit log may be `-`, which is no path.
+    if (key in parsed && parsed[key] !== "-") parsed[key] = absolute(String(parsed[key]));
+  }
   for (const key of PATH_LISTS) {
     // An empty name stays empty, and is refused.
     const names = key in parsed ? String(parsed[key]).split(",") : [];
@@ -44,7 +47,7 @@ export function readConfigFile(path: string, named: boolean, settings: Settings)
 }
 
 /** Settings whose paths are relative to the configuration file. */
-const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsClientCa", "credentials"] as const;
+const PATHS = ["data", "tlsCert", "tlsKey", "tlsCa", "httpTlsClientCa", "credentials", "auditLog"] as const;
 /** Settings with lists of such paths. */
 const PATH_LISTS = ["httpTlsCert", "httpTlsKey"] as const;
 

@@ -266,6 +266,13 @@ export const SETTINGS = {
     bytes(1024 ** 2, 1024 ** 5),
     STORE,
   ),
+  auditLog: setting(
+    "PORTICO_AUDIT_LOG",
+    undefined,
+    "file to which records of the audit trail are appended as lines of JSON; - is standard output",
+    Object.assign((to: string) => (to === "-" ? to : filePath(to)), { values: filePath.values }),
+    STORE,
+  ),
   lease: setting(
     "PORTICO_LEASE",
     "5s",

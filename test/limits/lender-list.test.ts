@@ -57,7 +57,7 @@ class Fake {
     if (ids !== undefined) this.#state.limits.lenders = { ids };
     if (ids !== undefined && isOwn) this.written.push(ids);
     this.#state.limits.size = limits ?? this.#state.limits.size;
-    for (const follower of this.#followers) follower.changed(1, []);
+    for (const follower of this.#followers) follower.changed(1, [], []);
   }
 
   async looks(times: number): Promise<void> {

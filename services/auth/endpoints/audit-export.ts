@@ -1,4 +1,6 @@
-/** Audit.Export: sends the records of a trail in their order, and later ones as they are written. */
+/**
+ * Audit.Export: sends the records of a trail in their order, and later ones as they are written.
+ */
 
 import { Code, failedPrecondition, invalidArgument, StatusError } from "../../../src/errors.js";
 import type { ExportAuditRequest, ExportAuditResponse } from "../../../src/gen/portico/auth/v1/audit.js";
@@ -67,7 +69,8 @@ async function* send(
   for (let after = given; ; ) {
     const { revision } = journal.state;
     const page = await journal.audit.after(trail, after, BATCH);
-    // Read after the page: what is deleted later was in the page. Who begins at the oldest misses nothing.
+    // Read after the page, so that no deletion is overlooked. An export that begins with the oldest
+    // record misses nothing.
     const deleted = after === "" ? undefined : await journal.audit.deletedAfter(trail, after);
     if (deleted !== undefined) {
       const gone = { after, until: deleted.cursor, time: toTimestamp(deleted.time) };

@@ -10,8 +10,8 @@
  * The rows, where <trail> is a namespace's name, with its ID if it has one:
  *     records/<trail>/<revision>/<number>   a record, in the order of the log
  *     slots/<share>/<number>                the key of the record that has this slot of the share
- *     deleted/<trail>/<revision>/<number>   the time of this record, up to which the trail's records
- *                                           were deleted because of their age; the last row counts
+ *     deleted/<trail>/<revision>/<number>   the time of this record: the records of the trail up to
+ *                                           it were deleted, being too old. The last row counts
  *
  * A share has a fixed number of slots. A record that takes a slot replaces the record that had it.
  * The number of records that a share has ever had gives the next slot. That number is part of the

@@ -70,9 +70,9 @@ export class AuditTrail {
   }
 
   /**
-   * The next records of a trail after a cursor, oldest first: at most `limit`, fewer only at the end
-   * of the trail. No earlier record is written later, because an entry of the log requires the entry
-   * before it.
+   * The next records of a trail after a cursor, oldest first: at most `limit`, fewer only at the
+   * end of the trail. No earlier record is written later, because an entry of the log requires the
+   * entry before it.
    * @param cursor as in CURSOR; empty for the beginning
    * @throws {StoreError} also when a record is damaged.
    */

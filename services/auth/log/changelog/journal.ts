@@ -16,6 +16,7 @@ import { Pace } from "../../../../src/overload/pace.js";
 import { StoreError } from "../../../../src/store/store.js";
 
 import { SignIns } from "../../login/sign-ins.js";
+import type { PlacedRecord } from "../audit/audit-records.js";
 import type { AuditTrail } from "../audit/audit-trail.js";
 import { fold } from "../state/fold.js";
 import { State } from "../state/state.js";
@@ -31,8 +32,8 @@ export const PORTICO: Author = { namespace: DEFAULT_NAMESPACE, account: "portico
 
 /** Notified of every change of the state. */
 export interface StateListener {
-  /** A revision was applied to the state. */
-  changed(revision: number, changes: readonly Change[]): void;
+  /** A revision was applied to the state, with these records of the audit trail. */
+  changed(revision: number, changes: readonly Change[], records: readonly PlacedRecord[]): void;
   /** The state was loaded again: the single changes in between are unknown. */
   replaced(): void;
 }
@@ -264,9 +265,9 @@ export class Journal {
       if (this.#isOfAnother(revision, text)) throw this.#log.lost(revision);
       return;
     }
-    const { changes } = fold(this.#state, entry);
+    const { changes, records } = fold(this.#state, entry);
     this.#remember(revision, text);
-    for (const follower of this.#followers) follower.changed(revision, changes);
+    for (const follower of this.#followers) follower.changed(revision, changes, records);
     if (this.#keeping === undefined && this.#log.isSnapshotDue(revision)) this.#keep();
   }
 
