@@ -24,7 +24,7 @@ interface Flags {
 /** The messages of Audit.Export in proto3 JSON. */
 interface Message {
   readonly records: readonly AuditRecord[];
-  readonly deleted: { readonly after: string; readonly until: string; readonly time: string } | null;
+  readonly deleted?: { readonly after: string; readonly until: string; readonly time: string };
 }
 
 export const exportAudit = gatewayCommand({
@@ -95,7 +95,7 @@ class AuditExport {
 
   async #print({ records, deleted }: Message): Promise<void> {
     const { io } = this.#connection;
-    if (deleted !== null) {
+    if (deleted !== undefined) {
       const { after, until, time } = deleted;
       const why = `They were older than PORTICO_AUDIT_RETENTION; the last one is of ${time}`;
       io.stderr.write(`Records after ${after} up to ${until} are gone. ${why}\n`);

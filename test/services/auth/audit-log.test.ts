@@ -162,7 +162,7 @@ t.test(
     const mesh = await opened(t);
     const rows = collectionOf(mesh.store, "audit");
     const first = writing(t, mesh);
-    await written(mesh.file, "admin");
+    await until(async () => (await rows.get("log/cursor")) === String(mesh.journal.state.revision));
     const cursor = await rows.get("log/cursor");
     await create(mesh.journal, "default", "one", "two");
     await written(mesh.file, "two");
