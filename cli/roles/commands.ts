@@ -13,9 +13,11 @@ import type { Values } from "../../src/config/setting-values.js";
 import { type Candidate, CompletedArgument, CompletedOption, type Source } from "../command/candidates.js";
 import { examples, newCommand } from "../terminal/command.js";
 import type { Io } from "../terminal/io.js";
+import type { BackupFlags } from "./backup.js";
 import { BUILT_IN_SERVICES } from "./built-in-services.js";
 import type { CopyFlags } from "./copy-store.js";
 import type { RecoverFlags } from "./recover.js";
+import type { RestoreFlags } from "./restore.js";
 
 /** @param onExit receives the exit code when the role has ended. */
 export function roles(io: Io, onExit: (code: number) => void): Command[] {
@@ -47,7 +49,7 @@ export function roles(io: Io, onExit: (code: number) => void): Command[] {
     "kubectl exec deploy/portico-authority -- portico enrol gateway",
   );
   enrol.action(async (name: string, flags: Flags) => (await import("./enrol.js")).enrol(name, flags, io));
-  return [server, gateway, authority, service, enrol, recover(io), store(io)];
+  return [server, gateway, authority, service, enrol, recover(io), store(io), backup(io), restore(io)];
 }
 
 /** Commands for an operator who has the store but cannot log in. */
@@ -86,6 +88,47 @@ function store(io: Io): Command {
   );
   const command = newCommand("store", "copy the authority's store, or that of services").addCommand(copy);
   return examples(command, "portico store copy sqlite: postgres://portico@127.0.0.1/portico");
+}
+
+const SERVICES = "the store of services, which PORTICO_SERVICE_STORE names, not the authority's";
+
+/** Copies a store to a file, also while processes run on it. */
+function backup(io: Io): Command {
+  const command = newCommand("backup <file>", "copy the store to one file, also while Portico runs");
+  for (const key of ["data", "store"] as const) command.addOption(optionOf(key));
+  command.option("--services", SERVICES);
+  examples(
+    command,
+    "portico backup /var/backups/portico.backup",
+    "portico backup --services /var/backups/services.backup",
+  );
+  command.addHelpText("after", "\nFor SQLite. An earlier backup of that name is replaced. On Postgres, use pg_dump.");
+  return command.action(async (file: string, flags: BackupFlags) =>
+    (await import("./backup.js")).backup(file, flags, io),
+  );
+}
+
+/** Makes a backup the store again, while no process runs on it. */
+function restore(io: Io): Command {
+  const command = newCommand("restore <file>", "make a backup the store again, while Portico is stopped");
+  for (const key of ["data", "store"] as const) command.addOption(optionOf(key));
+  command.option("--services", SERVICES);
+  command.option("--as-copy", "make it another installation, in an empty data folder");
+  command.option("--keep-logins", "keep the logins and grants of the backup, also those that were ended since");
+  command.option("--yes", "do not ask");
+  examples(
+    command,
+    "portico restore /var/backups/portico.backup",
+    "portico restore --services /var/backups/services.backup",
+    "portico restore --as-copy --data ./staging --yes portico.backup",
+  );
+  command.addHelpText(
+    "after",
+    "\nIt says first what will be valid again and what is lost. The old store stays beside the new one.",
+  );
+  return command.action(async (file: string, flags: RestoreFlags) =>
+    (await import("./restore.js")).restore(file, flags, io),
+  );
 }
 
 export const ownServices: Source = () => Object.keys(BUILT_IN_SERVICES).map((text) => ({ text }));

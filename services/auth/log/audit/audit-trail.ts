@@ -113,6 +113,29 @@ export class AuditTrail {
     return keys.flatMap((key, index): KeyValue[] => (texts[index] === undefined ? [] : [[key, texts[index]]]));
   }
 
+  /**
+   * The newest records, at most `limit` of each trail, that another store lacks, or has otherwise;
+   * newest first.
+   * @throws {StoreError} also when a record is damaged.
+   */
+  async missingIn(other: AuditTrail, limit: number): Promise<AuditRecord[]> {
+    const missing: AuditRecord[] = [];
+    for (let last: string = ALL_RECORDS.from; ; ) {
+      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
+      if (first >= ALL_RECORDS.to) break;
+      const trail = trailIn(first);
+      const rows = (await this.#rows.before(keyBefore(trail), limit)).filter(([key]) =>
+        key.startsWith(prefixOf(trail)),
+      );
+      const texts = await other.#rows.getMany(rows.map(([key]) => key));
+      missing.push(
+        ...rows.filter(([, text], at) => texts[at] !== text).map(([key, text]) => this.#read(key, text).record),
+      );
+      last = keyBefore(trail);
+    }
+    return missing.sort((a, b) => Number(b.revision - a.revision));
+  }
+
   /** Bytes of the whole store, which includes the trails (KeyValueStore.size). */
   size(): Promise<number> {
     return this.#store.size();

@@ -199,6 +199,12 @@ const FOLD: EventFolds = {
     state.installationId = id;
     return {};
   },
+  backupRestored: (state, { made, revision, keepsLogins }) => {
+    const from = new Date(timestampMs(made)).toISOString();
+    const logins = keepsLogins ? "logins kept" : "logins ended";
+    const record = ["backup restored", `of ${from}, revision ${revision}, ${logins}`] as const;
+    return { changes: keepsLogins ? [] : endAllLogins(state), record };
+  },
   grpcNamesClaimed: (state, { service, names }) => {
     const claimed = state.grpcNames.claim(service, names, state.revision);
     return claimed.length === 0 ? {} : { record: ["gRPC names claimed", namesOf(service, claimed)] };
@@ -244,6 +250,16 @@ const FOLD: EventFolds = {
     return { changes: [{ change: { $case: "lenders", value: state.limits.lenders } }] };
   },
 };
+
+/** Ends the logins, grants, page sessions and tokens of trusts of every account. */
+function endAllLogins(state: State): Change[] {
+  return [...state.namespaces.values()].flatMap(({ name }) =>
+    state.accounts(name).map((account) => {
+      state.removeLogins(name, account);
+      return accountChanged(name, account.name);
+    }),
+  );
+}
 
 /** The record of a rule or limit that was created, or that replaces another. */
 function recordOfChange<T extends { id: string }>(noun: string, now: T, replaced: T | undefined) {

@@ -81,6 +81,7 @@ export interface Event {
     | { $case: "personLinked"; value: PersonLinked }
     | { $case: "personSignedIn"; value: PersonSignedIn }
     | { $case: "personRead"; value: PersonRead }
+    | { $case: "backupRestored"; value: BackupRestored }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -455,6 +456,22 @@ export interface GrpcNamesClaimed {
   service: string;
   /** Such as `helloworld.Helloworld`. */
   names: string[];
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The store was restored from a backup: the entries before this one are those of the backup, and later ones are lost. */
+export interface BackupRestored {
+  /** When the backup was made. */
+  made:
+    | Timestamp
+    | undefined;
+  /** The last revision in the backup. */
+  revision: bigint;
+  /**
+   * Whether the logins, page sessions, grants and tokens of trusts in the backup stay valid. Otherwise they have ended, because the backup
+   * does not know which of them had been ended since.
+   */
+  keepsLogins: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1046,6 +1063,9 @@ export const Event = {
       case "personRead":
         PersonRead.encode(message.event.value, writer.uint32(498).fork()).join();
         break;
+      case "backupRestored":
+        BackupRestored.encode(message.event.value, writer.uint32(642).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1468,6 +1488,14 @@ export const Event = {
           }
 
           message.event = { $case: "personRead", value: PersonRead.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 80: {
+          if (tag !== 642) {
+            break;
+          }
+
+          message.event = { $case: "backupRestored", value: BackupRestored.decode(reader, reader.uint32()) };
           continue;
         }
       }
@@ -3973,6 +4001,70 @@ export const GrpcNamesClaimed = {
     const message = createBaseGrpcNamesClaimed();
     message.service = object.service ?? "";
     message.names = object.names?.map((e) => e) || [];
+    return message;
+  },
+};
+
+function createBaseBackupRestored(): BackupRestored {
+  return { made: undefined, revision: 0n, keepsLogins: false, _unknownFields: undefined };
+}
+
+export const BackupRestored = {
+  encode(message: BackupRestored, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.made !== undefined) {
+      Timestamp.encode(message.made, writer.uint32(10).fork()).join();
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(16).int64(message.revision);
+    }
+    if (message.keepsLogins !== false) {
+      writer.uint32(24).bool(message.keepsLogins);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BackupRestored {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseBackupRestored();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.made = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
+        case 2: {
+          if (tag !== 16) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
+        case 3: {
+          if (tag !== 24) {
+            break;
+          }
+
+          message.keepsLogins = reader.bool();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
     return message;
   },
 };

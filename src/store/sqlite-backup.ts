@@ -1,0 +1,116 @@
+/**
+ * The SQLite file of a store as a whole: its copy while processes write to it, and its replacement
+ * while none uses it.
+ */
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { syncFolder } from "../folder.js";
+import { FILE_KINDS } from "./sqlite.js";
+import { connect, endWithin, readHeader } from "./sqlite-file.js";
+import { StoreError, type StoreKind } from "./store.js";
+
+/** The table of Portico's stores (sqlite.ts). */
+const TABLE = "entries";
+/** Maximum time to copy a file, in milliseconds: a gigabyte on a slow disk takes minutes. */
+const COPY_MS = 30 * 60_000;
+/** Maximum time to wait for a process that is about to close the file, in milliseconds. */
+const LOCK_MS = 2_000;
+const BESIDE = ["-wal", "-shm", "-journal"];
+/** What the name of a replaced store has after its own name, before the time. */
+const BEFORE = ".before-restore-";
+
+/**
+ * Copies a store at one moment into a new file that only this user may read. Readers and writers of
+ * the store go on. The copy has no free pages.
+ * @throws {StoreError}
+ */
+export async function copySqlite(kind: StoreKind, file: string, to: string): Promise<void> {
+  if (!readHeader(FILE_KINDS[kind], file)) throw new StoreError(`store ${file} does not exist`);
+  const engine = await connect({ kind: FILE_KINDS[kind], file, table: TABLE, timeoutMs: COPY_MS });
+  try {
+    // SQLite fills an empty file, and leaves its permissions as they are.
+    closeSync(openSync(to, "wx", 0o600));
+    await endWithin(FILE_KINDS[kind], to, COPY_MS, engine.query("VACUUM INTO ?", to));
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Why a file could not be locked. */
+export class InUseError extends StoreError {}
+
+/**
+ * Runs `act` while no other process can open the store. Changes that were only in the write-ahead
+ * log are in the file then, and the log is gone.
+ * @throws {InUseError} if a process has opened the store; StoreError if the file cannot be used
+ */
+export async function whileUnused<T>(kind: StoreKind, file: string, act: () => Promise<T>): Promise<T> {
+  const engine = await connect({ kind: FILE_KINDS[kind], file, table: TABLE, timeoutMs: LOCK_MS });
+  try {
+    try {
+      // A process that has opened the file has a shared lock on it, also while it does nothing.
+      await engine.query("PRAGMA locking_mode = EXCLUSIVE");
+      await engine.query("PRAGMA journal_mode = DELETE");
+      await engine.query("BEGIN EXCLUSIVE");
+    } catch (error) {
+      const stop = "stop every authority, server and service on this machine that uses it";
+      throw new InUseError(`store ${file} is in use by another process; ${stop}`, { cause: error });
+    }
+    return await act();
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Makes a copied store of services belong to no installation. */
+export async function disownSqlite(kind: StoreKind, file: string): Promise<void> {
+  const engine = await connect({ kind: FILE_KINDS[kind], file, table: TABLE, timeoutMs: LOCK_MS });
+  try {
+    await engine.query("DELETE FROM installation");
+  } finally {
+    await engine.close();
+  }
+}
+
+/**
+ * Replaces the file by a draft, in one step: a reader finds the old file or the new one. The old
+ * one stays under another name.
+ * @returns the name of the old file; undefined if there was none
+ */
+export function replaceFile(file: string, draft: string, time: Date): string | undefined {
+  const folder = dirname(file);
+  removeOldNames(file);
+  const kept = `${file}${BEFORE}${time.toISOString().replaceAll(/[:.]/g, "-")}`;
+  const exists = existsSync(file);
+  if (exists) linkSync(file, kept);
+  // SQLite would apply a write-ahead log of the old file to the new one.
+  for (const suffix of BESIDE) if (existsSync(file + suffix)) renameSync(file + suffix, kept + suffix);
+  const descriptor = openSync(draft, "r");
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  syncFolder(folder);
+  renameSync(draft, file);
+  syncFolder(folder);
+  return exists ? kept : undefined;
+}
+
+/** Removes second names of the file, from a process that was killed before it replaced the file. */
+function removeOldNames(file: string): void {
+  const inode = statSync(file, { throwIfNoEntry: false })?.ino;
+  for (const name of readdirSync(dirname(file))) {
+    const path = join(dirname(file), name);
+    if (name.startsWith(basename(file) + BEFORE) && statSync(path, { throwIfNoEntry: false })?.ino === inode)
+      rmSync(path);
+  }
+}
