@@ -103,7 +103,7 @@ function summary({ store, file, kind, contents: { installation, revision }, byte
   const what = [
     installation === undefined ? "belongs to no installation" : `installation ${installation}`,
     ...(revision === undefined ? [] : [`revision ${revision}`]),
-    `${(bytes / 1024 ** 2).toFixed(1)} MiB`,
+    bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${Math.round(bytes / 1024 ** 2)} MiB`,
   ].join(", ");
   const rest =
     kind === "services"

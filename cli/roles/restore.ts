@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { factsIn, factsOf, missingRecords, recordRestore, type StoreFacts } from "../../services/auth/backup.js";
 import { type Beside, openBeside } from "../../services/auth/beside.js";
 import { leaseSpan, longestSpan } from "../../services/auth/log/leases/lease-records.js";
-import { type Config, type Flags, loadConfig } from "../../src/config/config.js";
+import { type Flags, loadConfig } from "../../src/config/config.js";
 import { StatusError } from "../../src/errors.js";
 import { makeFolder } from "../../src/folder.js";
 import { type BackupHeader, draftOf, readBackup, removeDraft, removeLeftovers } from "../../src/store/backup-file.js";

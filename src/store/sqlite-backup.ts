@@ -4,6 +4,7 @@
  */
 
 import {
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
@@ -59,10 +60,12 @@ export async function whileUnused<T>(kind: StoreKind, file: string, act: () => P
   const engine = await connect({ kind: FILE_KINDS[kind], file, table: TABLE, timeoutMs: LOCK_MS });
   try {
     try {
-      // A process that has opened the file has a shared lock on it, also while it does nothing.
-      await engine.query("PRAGMA locking_mode = EXCLUSIVE");
+      // A process that has opened the file has a shared lock on it, also while it does nothing. The
+      // mode is read again, because a process may have opened the file in between.
       await engine.query("PRAGMA journal_mode = DELETE");
       await engine.query("BEGIN EXCLUSIVE");
+      const [{ journal_mode: mode }] = await engine.query("PRAGMA journal_mode");
+      if (mode !== "delete") throw new Error("another process has opened it");
     } catch (error) {
       const stop = "stop every authority, server and service on this machine that uses it";
       throw new InUseError(`store ${file} is in use by another process; ${stop}`, { cause: error });
@@ -96,6 +99,11 @@ export function replaceFile(file: string, draft: string, time: Date): string | u
   if (exists) linkSync(file, kept);
   // SQLite would apply a write-ahead log of the old file to the new one.
   for (const suffix of BESIDE) if (existsSync(file + suffix)) renameSync(file + suffix, kept + suffix);
+  // What root restores must be readable to Portico's own user.
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = statSync(folder);
+    chownSync(draft, uid, gid);
+  }
   const descriptor = openSync(draft, "r");
   fsyncSync(descriptor);
   closeSync(descriptor);
