@@ -1,11 +1,11 @@
 /**
  * Measures `portico backup` and `portico restore` with many API keys:
- * `node --import=tsx bench/backup.ts [keys] [accounts] [rules]`, after `npm run build`. Each command
- * is a process of its own. Resident memory is the maximum of its process.
+ * `node --import=tsx bench/backup.ts [keys] [accounts] [rules]`, after `npm run build`. Each
+ * command is a process of its own. Resident memory is the maximum of its process.
  */
 
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const PROGRAM = join(import.meta.dirname, "../dist/portico.js");
@@ -24,6 +24,8 @@ try {
   if (spawnSync(process.execPath, fill, { stdio: "inherit" }).status !== 0) throw new Error("fill failed");
   measure("backup", file);
   console.log(`the backup: ${Math.round(statSync(file).size / 1024 ** 2)} MiB`);
+  // A start writes this file. Without it, a restore reads the log of the old store for the ID.
+  writeFileSync(join(data, "installation-id"), JSON.parse(firstLine(file)).installation);
   measure("restore", file, "--yes");
 } finally {
   rmSync(place, { recursive: true, force: true });
@@ -38,4 +40,12 @@ function measure(...args: string[]): void {
   if (status !== 0) throw new Error(`${args[0]} failed: ${stderr}`);
   const kib = Number(/maxRSS (\d+)/.exec(stderr)?.[1]);
   console.log(`${args[0]}: ${seconds} s, at most ${Math.round(kib / 1024)} MiB resident`);
+}
+
+function firstLine(file: string): string {
+  const descriptor = openSync(file, "r");
+  const buffer = Buffer.alloc(4096);
+  readSync(descriptor, buffer);
+  closeSync(descriptor);
+  return buffer.toString().split("\n", 1)[0] ?? "";
 }

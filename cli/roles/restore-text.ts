@@ -1,21 +1,21 @@
 /** What `portico restore` says before it asks, and at its end. */
 
-import type { StoreFacts } from "../../services/auth/backup.js";
+import type { LostChange, StoreFacts } from "../../services/auth/backup.js";
 import type { Config } from "../../src/config/config.js";
-import type { AuditRecord } from "../../src/gen/portico/auth/v1/audit.js";
 import type { BackupHeader } from "../../src/store/backup-file.js";
 import type { StoreKind } from "../../src/store/store.js";
-import { timestampMs } from "../../src/time.js";
 
 import { visible } from "../terminal/text.js";
 
 /** What is known of the store that is replaced. */
 export interface OldStore {
-  readonly state: "absent" | "usable" | "damaged";
+  readonly state: "absent" | "readable" | "unreadable";
+  /** Whether it can be locked. A damaged file may be beyond that. */
+  readonly canLock: boolean;
   /** The ID of the installation; undefined if nothing tells it. */
   readonly installation: string | undefined;
   /** Changes that the backup lacks, newest first. */
-  readonly missing: readonly AuditRecord[];
+  readonly missing: readonly LostChange[];
   /** The longest time that a guard may still decide by it, in milliseconds. */
   readonly span: number;
 }
@@ -55,7 +55,7 @@ export function plan(order: Order, header: BackupHeader, old: OldStore): string 
 }
 
 function changesSince({ state, missing }: OldStore): string[] {
-  if (state !== "usable") return ["Changes after the backup are lost. The old store cannot tell which."];
+  if (state !== "readable") return ["Changes after the backup are lost. The old store cannot tell which."];
   const told = missing.filter(({ action }) => !ROUTINE.test(action));
   const routine = missing.length - told.length;
   const back = told.filter(({ action }) => TAKES_AWAY.test(action));
@@ -68,10 +68,10 @@ function changesSince({ state, missing }: OldStore): string[] {
   ];
 }
 
-function listed(title: string, records: readonly AuditRecord[]): string[] {
+function listed(title: string, records: readonly LostChange[]): string[] {
   if (records.length === 0) return [];
   const lines = records.slice(0, MAX_LISTED).map(({ revision, time, actor, action, subject }) => {
-    const at = new Date(timestampMs(time)).toISOString().slice(0, 16);
+    const at = new Date(time).toISOString().slice(0, 16);
     return visible(`  ${revision}  ${at}Z  ${actor}  ${action} ${subject}`);
   });
   const more = records.length - lines.length;

@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { factsIn, factsOf, missingRecords, recordRestore, type StoreFacts } from "../../services/auth/backup.js";
+import { factsIn, factsOf, missingChanges, recordRestore, type StoreFacts } from "../../services/auth/backup.js";
 import { type Beside, openBeside } from "../../services/auth/beside.js";
 import { leaseSpan, longestSpan } from "../../services/auth/log/leases/lease-records.js";
 import { type Flags, loadConfig } from "../../src/config/config.js";
@@ -71,7 +71,7 @@ export async function restore(path: string, flags: RestoreFlags, io: Io): Promis
       const old = await lookAt(order, opened.store, io);
       checkInstallation(order, opened.header, old);
       const act = () => replace(order, opened, old, { io, yes });
-      await (old.state === "usable" ? whileUnused(kind, store, act) : act());
+      await (old.canLock ? whileUnused(kind, store, act) : act());
     });
   } catch (error) {
     throw error instanceof StatusError ? new CommandError(error.message) : asCommandError(error, store);
@@ -122,24 +122,38 @@ const KINDS = { authority: "the authority", services: "services" } as const;
 async function lookAt({ kind, store: file, config }: Order, backup: KeyValueStore, io: Io): Promise<OldStore> {
   const installation = readInstallationId(config.data);
   const span = leaseSpan(config.lease);
-  if (!existsSync(file)) return { state: "absent", installation, missing: [], span };
+  const unread = { installation, missing: [], span };
+  if (!existsSync(file)) return { state: "absent", canLock: false, ...unread };
+  let canLock = false;
   try {
     await whileUnused(kind, file, async () => undefined);
+    canLock = true;
     const open = kind === "services" ? openServiceStore : openStore;
     const store = await open(`sqlite:${file}`, config.data, { mustExist: true, keepsFormat: true });
     try {
-      if (kind === "services") return { state: "usable", installation: await store.owner(), missing: [], span: 0 };
-      const missing = await missingRecords(store, backup, MAX_RECORDS);
-      const id = installation ?? (await factsOf(store, openRoleLog("error", io).log)).installation;
-      return { state: "usable", installation: id, missing, span: await longestSpan(collectionOf(store, "grantors")) };
+      return { state: "readable", canLock, ...(await readOld(kind, { store, installation, backup }, io)) };
     } finally {
       await store.close();
     }
   } catch (error) {
     if (error instanceof InUseError || !(error instanceof StoreError)) throw error;
     io.stderr.write(`The store cannot be read: ${error.message}\n`);
-    return { state: "damaged", installation, missing: [], span };
+    return { state: "unreadable", canLock, ...unread };
   }
+}
+
+interface Reading {
+  readonly store: KeyValueStore;
+  /** The installation of the data folder. */
+  readonly installation: string | undefined;
+  readonly backup: KeyValueStore;
+}
+
+async function readOld(kind: StoreKind, { store, installation, backup }: Reading, io: Io) {
+  if (kind === "services") return { installation: await store.owner(), missing: [], span: 0 };
+  const missing = await missingChanges(store, backup, MAX_RECORDS);
+  const id = installation ?? (await factsOf(store, openRoleLog("error", io).log)).installation;
+  return { installation: id, missing, span: await longestSpan(collectionOf(store, "grantors")) };
 }
 
 /** @throws {CommandError} if the backup belongs to another installation than the store */

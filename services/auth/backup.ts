@@ -4,10 +4,9 @@
  */
 
 import type { Logger } from "pino";
-import type { AuditRecord } from "../../src/gen/portico/auth/v1/audit.js";
 import { collectionOf } from "../../src/store/collection.js";
 import type { KeyValueStore } from "../../src/store/store.js";
-import { toTimestamp } from "../../src/time.js";
+import { timestampMs, toTimestamp } from "../../src/time.js";
 
 import { type Beside, openBeside } from "./beside.js";
 import { installationCreated } from "./bootstrap.js";
@@ -63,7 +62,25 @@ export async function recordRestore({ beside, store, made, keepsLogins, asCopy }
   return factsIn(beside);
 }
 
-/** The newest records that the audit trails of a store have and those in the backup do not. */
-export function missingRecords(store: KeyValueStore, backup: KeyValueStore, limit: number): Promise<AuditRecord[]> {
-  return new AuditTrail(store).missingIn(new AuditTrail(backup), limit);
+/** A record of a change that a backup lacks. */
+export interface LostChange {
+  readonly revision: bigint;
+  /** In milliseconds since 1970. */
+  readonly time: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+}
+
+/**
+ * The newest changes, at most `limit` of each namespace, that the audit trails of a store have and
+ * those in the backup do not.
+ */
+export async function missingChanges(
+  store: KeyValueStore,
+  backup: KeyValueStore,
+  limit: number,
+): Promise<LostChange[]> {
+  const records = await new AuditTrail(store).missingIn(new AuditTrail(backup), limit);
+  return records.map(({ time, ...record }) => ({ ...record, time: timestampMs(time) }));
 }

@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../folder.js";
 import { FILE_KINDS } from "./sqlite.js";
-import { connect, endWithin, readHeader } from "./sqlite-file.js";
+import { connect, endWithin, readHeader, toStoreError } from "./sqlite-file.js";
 import { StoreError, type StoreKind } from "./store.js";
 
 /** The table of Portico's stores (sqlite.ts). */
@@ -57,23 +57,33 @@ export class InUseError extends StoreError {}
  * @throws {InUseError} if a process has opened the store; StoreError if the file cannot be used
  */
 export async function whileUnused<T>(kind: StoreKind, file: string, act: () => Promise<T>): Promise<T> {
-  const engine = await connect({ kind: FILE_KINDS[kind], file, table: TABLE, timeoutMs: LOCK_MS });
+  const fileKind = FILE_KINDS[kind];
+  // With a statement in `setup` the format is not checked: a newer version may have written the file.
+  const options = { kind: fileKind, file, table: TABLE, timeoutMs: LOCK_MS, setup: ["PRAGMA user_version"] };
+  let engine: Awaited<ReturnType<typeof connect>> | undefined;
   try {
     try {
+      engine = await connect(options);
       // A process that has opened the file has a shared lock on it, also while it does nothing. The
       // mode is read again, because a process may have opened the file in between.
       await engine.query("PRAGMA journal_mode = DELETE");
       await engine.query("BEGIN EXCLUSIVE");
       const [{ journal_mode: mode }] = await engine.query("PRAGMA journal_mode");
-      if (mode !== "delete") throw new Error("another process has opened it");
+      if (mode !== "delete") throw Object.assign(new Error("another process has opened it"), { code: "SQLITE_BUSY" });
     } catch (error) {
-      const stop = "stop every authority, server and service on this machine that uses it";
-      throw new InUseError(`store ${file} is in use by another process; ${stop}`, { cause: error });
+      throw lockError(kind, file, error as Error);
     }
     return await act();
   } finally {
-    await engine.close();
+    await engine?.close();
   }
+}
+
+function lockError(kind: StoreKind, file: string, error: Error): StoreError {
+  const { code } = (error.cause ?? error) as NodeJS.ErrnoException;
+  if (code !== "SQLITE_BUSY" && code !== "SQLITE_LOCKED") return toStoreError(FILE_KINDS[kind], file, error);
+  const stop = "stop every authority, server and service on this machine that uses it";
+  return new InUseError(`store ${file} is in use by another process; ${stop}`, { cause: error });
 }
 
 /** Makes a copied store of services belong to no installation. */

@@ -1,0 +1,6 @@
+/** Rows of docs/operating.md are played, and their commands are run as they stand in the page. */
+import t from "tap";
+import { playRows } from "./incidents/all.js";
+import { UNDONE } from "./incidents/undone.js";
+
+playRows(t, UNDONE);
