@@ -19,11 +19,11 @@ function requestOf(clientId: string) {
   return { clientId, redirectUri: REDIRECT, challenge, scopes: [], resource: "", state: "" };
 }
 
-/** Signs in, by default as the administrator, and consents. Returns the code. */
-export async function consent(opened: Open, clientId = CLI, person = ADMIN): Promise<string> {
+/** Signs in, by default as the administrator, and consents for some days. Returns the code. */
+export async function consent(opened: Open, clientId = CLI, person = ADMIN, days = 30): Promise<string> {
   const request = { namespace: "", ...person, ...origin, request: requestOf(clientId), userCode: "" };
   const { sealed } = await opened.call(OAuthService.signIn, request, undefined, system);
-  return decide(opened, sealed);
+  return decide(opened, sealed, days);
 }
 
 /** Signs in by an issuer, which knows the person by the subject, and consents. Returns the code. */
@@ -47,8 +47,8 @@ export async function consentBy(
   return decide(opened, sealed);
 }
 
-async function decide({ call }: Open, sealed: string): Promise<string> {
-  const decision = { sealed, denied: false, resources: [], days: 30, clientName: "", address: "", requestId: "" };
+async function decide({ call }: Open, sealed: string, days = 30): Promise<string> {
+  const decision = { sealed, denied: false, resources: [], days, clientName: "", address: "", requestId: "" };
   return (await call(OAuthService.decide, decision, undefined, system)).code;
 }
 

@@ -35,3 +35,17 @@ t.test("an access token counts for an hour, a grant of 30 days no longer than th
   t.notOk(await isGood(authority, last.accessToken));
   t.match(await exchange(authority, { $case: "refreshToken", value: last.refreshToken }), { error: "invalid_grant" });
 });
+
+for (const [what, waitMs, error] of [
+  ["counts for 30 days", 30 * DAY - 1, ""],
+  ["does not count after them", 30 * DAY, "invalid_grant"],
+] as const) {
+  t.test(`a refresh token of a grant of 90 days ${what}`, async (t) => {
+    let now = START;
+    const authority = await open(t, { clock: () => now });
+    const code = await consent(authority, undefined, undefined, 90);
+    const { refreshToken } = await exchange(authority, { $case: "code", value: code });
+    now += waitMs;
+    t.equal((await exchange(authority, { $case: "refreshToken", value: refreshToken })).error, error);
+  });
+}

@@ -4,7 +4,7 @@ import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { failedPrecondition, unauthenticated } from "../../../src/errors.js";
-import type { Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Grant, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   AuthService,
   type LoginRequest,
@@ -15,6 +15,7 @@ import { type Context, part, type ServicePart } from "../../../src/rpc/service.j
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent, Origin } from "../log/changelog/decide.js";
+import { MAX_ACCESS, MAX_LOGINS } from "../log/state/fold.js";
 import type { State } from "../log/state/state.js";
 import type { TokenState } from "../log/state/token-state.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
@@ -82,38 +83,43 @@ async function login(
   if (hash === undefined) throw wrongPassword();
   const { changes } = options;
   const pair = createPair(changes.now);
-  await changes.issue({ namespace, account: name, origin }, (state) => {
+  let endsOldest = false;
+  const revision = await changes.issue({ namespace, account: name, origin }, (state) => {
     checkMatchStill(state, attempt, hash);
+    endsOldest = (state.account(namespace, name)?.logins.length ?? 0) >= MAX_LOGINS;
     const { access, refresh } = pair.hashed;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });
+  if (endsOldest) await changes.settled(revision);
   return { ...pair.shown, namespace, account: name };
 }
 
 async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origin: Origin): Promise<Tokens> {
   const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
   const pair = createPair(changes.now);
-  const find = (state: State): { kind: string; namespace: string; account: string; login: Buffer } => {
+  const find = (state: State): { kind: string; login: Login } => {
     const token = sha256 && state.token(sha256);
     if ((token?.kind === "refresh" || token?.kind === "spent") && timestampMs(token.token.expires) > changes.now) {
-      return { kind: token.kind, ...token.login };
+      return { kind: token.kind, login: token.login };
     }
     throw unauthenticated("refresh_token: is unknown, expired or revoked; log in again");
   };
   await changes.sync();
   const granted = sha256 && changes.state.token(sha256);
   if (granted?.kind === "granted") return refreshGrant(changes, refreshToken, granted.granted.grant, origin);
-  const { namespace, account } = find(changes.state);
-  let reused = false;
+  const { namespace, account } = find(changes.state).login;
+  let [reused, endsTokens] = [false, false];
   const decide: Parameters<Changes["issue"]>[1] = (state) => {
-    const { kind, login } = find(state);
+    const { kind, login: found } = find(state);
+    const { login, access } = found;
     reused = kind === "spent";
+    endsTokens = reused || access.length >= MAX_ACCESS;
     if (reused) return [{ $case: "loginRevoked", value: { login, reused } }];
     return [{ $case: "refreshed", value: { login, ...pair.hashed } }];
   };
   const revision = await changes.issue({ namespace, account, origin }, decide);
+  if (endsTokens) await changes.settled(revision);
   if (!reused) return { ...pair.shown, namespace, account };
-  await changes.settled(revision);
   throw unauthenticated("refresh_token: was used before, so every token of its login is revoked; log in again");
 }
 

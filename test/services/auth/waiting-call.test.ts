@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { firstEntry } from "../../../services/auth/bootstrap.js";
 import { ChangeLog } from "../../../services/auth/log/changelog/change-log.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { SYSTEM } from "../../../src/access/guard.js";
 import { Code } from "../../../src/errors.js";
 import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -10,6 +11,8 @@ import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
+import { SessionsService } from "../../../src/gen/portico/auth/v1/sessions.js";
+import { browserKey } from "../../gateway/page-session.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { HASH, type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 import { Watch } from "./watch.js";
@@ -149,11 +152,12 @@ t.test("a call in a namespace that is being deleted leaves nothing at the guards
 
 const LOGINS: Record<string, NonNullable<Event["event"]>> = {
   "account is deleted": { $case: "accountDeleted", value: { namespace: "default", name: "bob" } },
+  "account is disabled": { $case: "accountDeleted", value: { namespace: "default", name: "bob", disabled: true } },
   "password is changed": { $case: "passwordSet", value: { namespace: "default", name: "bob", password: HASH } },
 };
 
 for (const [what, taken] of Object.entries(LOGINS)) {
-  t.test(`a login whose ${what} meanwhile returns no token`, async (t) => {
+  t.test(`a login, and a sign-in on the pages, whose ${what} meanwhile return no token`, async (t) => {
     const store = openMemoryStore();
     const opened = await openWithSlow(t, store);
     const { call } = opened;
@@ -161,17 +165,20 @@ for (const [what, taken] of Object.entries(LOGINS)) {
     await call(AccountsService.create, bob, admin);
     const another = await openJournal(store);
     const login = () => call(AuthService.login, { account: "bob", password: PASSWORD, namespace: "" });
+    const { spki: publicKey } = await browserKey();
+    const asked = { account: "bob", password: PASSWORD, namespace: "", publicKey, address: "192.0.2.1", requestId: "" };
+    const start = () => call(SessionsService.start, asked, undefined, { admission: SYSTEM });
     const takeAway = async () => {
       // This reads the log after the login has read it, so the login has seen the account before
       // the change.
       await call(AccountsService.list, { pageSize: 0, pageToken: "" }, admin);
       await another.commit(PORTICO, () => [taken]);
     };
-    t.same(await outcome(opened, [login], takeAway), [Code.UNAUTHENTICATED]);
+    t.same(await outcome(opened, [login, start], takeAway), [Code.UNAUTHENTICATED, Code.UNAUTHENTICATED]);
     const page = await new ChangeLog({ store, log: silent }).read(0);
     const logins = page?.entries
       .flatMap(({ entry }) => entry.events)
-      .filter(({ event }) => event?.$case === "loggedIn");
+      .filter(({ event }) => event?.$case === "loggedIn" || event?.$case === "pageSessionStarted");
     t.match(logins, [{ event: { value: { account: "admin" } } }], "nothing of it is in the log");
   });
 }
