@@ -2,7 +2,15 @@
 import { Option } from "commander";
 import { readPages } from "../../src/api/pages.js";
 import type { Account } from "../../src/api/types.js";
-import { CompletedOption, type NamedItems, namesOf, type Source, withSuggestion } from "../command/candidates.js";
+import { isScopeOn, scopeInWords, scopeOn } from "../../src/contract/admin-resources.js";
+import {
+  CompletedOption,
+  type NamedItems,
+  namesOf,
+  resources,
+  type Source,
+  withSuggestion,
+} from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { GatewayClient } from "../http/client.js";
 import { collect } from "../terminal/command.js";
@@ -13,7 +21,7 @@ import { deleteCommand, listCommand, type Noun } from "./noun.js";
 
 const COLUMNS: readonly Column<Account>[] = [
   ["Name", ({ name }) => name],
-  ["Scopes", ({ scopes }) => scopes.join(", ")],
+  ["Scopes", ({ scopes }) => scopes.map(scopeInWords).join(", ")],
   ["State", ({ withoutPassword, disabled }) => stateOf(withoutPassword, disabled)],
   ["Created", ({ created }) => instant(created)],
 ];
@@ -29,7 +37,7 @@ export const accounts: NamedItems<Account> = {
       return { items: accounts, nextPageToken };
     }),
   nameOf: ({ name }) => name,
-  about: ({ scopes }) => scopes.join(", "),
+  about: ({ scopes }) => scopes.map(scopeInWords).join(", "),
 };
 
 export const accountNames: Source = namesOf(accounts);
@@ -56,12 +64,16 @@ interface SetOptions {
   readonly disabled?: true;
   readonly enabled?: true;
   readonly link?: string;
+  readonly on?: readonly string[];
 }
 
 interface CreateOptions extends PasswordOptions {
   readonly scope?: readonly string[];
+  readonly on?: readonly string[];
   readonly service?: true;
 }
+
+const onOption = (words: string) => new CompletedOption("--on <pattern>", words, resources).argParser(collect);
 
 const setScopes = gatewayCommand({
   usage: "scopes <account> [scopes...]",
@@ -92,11 +104,13 @@ const setPassword = gatewayCommand({
 
 const setAccount = gatewayCommand({
   usage: "account <account>",
-  summary: "disable an account, enable it again, or link it to a person",
+  summary: "disable or enable an account, link it, or let it administer resources",
   examples: [
     "portico auth set account bob --disabled",
     "portico auth set account bob --enabled    its keys work again",
     "portico auth set account bob --link=google:108204268033311374519",
+    "portico auth set account dora --on='service:orders:*'",
+    "portico auth set account dora --on=    administers no resources any more",
   ],
   options: [
     new Option("--disabled", "end its logins, and refuse its keys; when this returns, nothing accepts them").conflicts(
@@ -107,15 +121,24 @@ const setAccount = gatewayCommand({
       "disabled",
       "enabled",
     ]),
+    onOption("administers rules, limits and keys of these alone; again for more").conflicts([
+      "disabled",
+      "enabled",
+      "link",
+    ]),
   ],
   completion: [accountNames],
-  async run({ io, client, output }, name: string, { disabled, enabled, link }: SetOptions) {
+  async run({ io, client, output }, name: string, { disabled, enabled, link, on }: SetOptions) {
+    if (on !== undefined) {
+      const value = await withSuggestion(setAdministered(client, name, on), name, client, accounts);
+      return printItem(io, output, { name, value, text: [administeredText(on)] });
+    }
     if (link !== undefined) {
       const value = await withSuggestion(linkAccount(client, name, link), name, client, accounts);
       return printItem(io, output, { name, value, text: ["Account linked"] });
     }
     if (!disabled && !enabled) {
-      throw new CommandError("Nothing to set. Give --disabled, --enabled or --link", EXIT.usage);
+      throw new CommandError("Nothing to set. Give --disabled, --enabled, --link or --on", EXIT.usage);
     }
     // Asked before: afterwards, a disabled account cannot ask.
     const own = disabled ? await client.ask("auth/Auth/WhoAmI") : undefined;
@@ -126,6 +149,25 @@ const setAccount = gatewayCommand({
     await printItem(io, output, { name, value: account, text: [disabled ? words : "Account enabled"] });
   },
 });
+
+/** Replaces the resources that an account administers. Its other scopes stay. */
+async function setAdministered(client: GatewayClient, name: string, on: readonly string[]): Promise<Account> {
+  const held = (await accounts.list(client)).find((account) => account.name === name)?.scopes;
+  const others = (held ?? []).filter((scope) => !isScopeOn(scope));
+  const expected = held && { scopes: held };
+  // The authority refuses an unknown account.
+  return client.ask("auth/Accounts/SetScopes", { name, scopes: [...others, ...scopesOn(on)], expected });
+}
+
+/** An empty pattern is none: `--on=`. */
+function scopesOn(on: readonly string[]): string[] {
+  return on.filter((pattern) => pattern !== "").map(scopeOn);
+}
+
+function administeredText(on: readonly string[]): string {
+  const patterns = on.filter((pattern) => pattern !== "");
+  return patterns.length === 0 ? "Account administers no resources" : `Account administers ${patterns.join(", ")}`;
+}
 
 /** @param link `<issuer>:<sub>`, whose subject may contain colons */
 function linkAccount(client: GatewayClient, name: string, link: string) {
@@ -155,20 +197,23 @@ export const account: Noun = {
       "portico auth create account bob",
       "portico auth create account alice --scope=admin --scope=billing",
       "portico auth create account dora --scope=admin:rules    administers rules",
+      "portico auth create account dora --on='service:orders:*'    only of these",
       "portico auth create account ci --password-stdin < password.txt",
       "portico auth create account acme --service",
     ],
     options: [
       new CompletedOption("--scope <scope>", "scope it holds; again for more", scopes).argParser(collect),
+      onOption("administers rules, limits and keys of these alone; again for more"),
       new Option("--password-stdin", "read its password from standard input"),
       new Option("--service", "an account for a program: without a password, it cannot log in").conflicts(
         "passwordStdin",
       ),
     ],
     readsInput: true,
-    async run({ io, client, output }, name: string, { scope: scopes, service, passwordStdin }: CreateOptions) {
+    async run({ io, client, output }, name: string, { scope, on = [], service, passwordStdin }: CreateOptions) {
       await client.token();
       const password = service ? undefined : await newPassword(io, passwordStdin === true);
+      const scopes = [...(scope ?? []), ...scopesOn(on)];
       const request = { name, password, scopes, withoutPassword: service };
       const created = await client.ask("auth/Accounts/Create", request);
       await printItem(io, output, { name, value: created, text: ["Account created"] });

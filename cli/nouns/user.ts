@@ -3,6 +3,7 @@
  * password.
  */
 import { type Command, Option } from "commander";
+import { isScopeOn, patternOn } from "../../src/contract/admin-resources.js";
 import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { gatewayCommand } from "../command/command.js";
 import type { Io } from "../terminal/io.js";
@@ -26,12 +27,19 @@ const whoAmI = gatewayCommand({
       ["Account", visible(me.account)],
       ["Namespace", visible(me.namespace)],
       ["Scopes", visible(me.scopes.join(", "))],
+      ...administered(me.scopes),
       ["Address", client.address],
       ["Token", `until ${instant(me.expires)}`],
     ];
     await printItem(io, output, { name: me.account, value: me, text: aligned(rows, "  ") });
   },
 });
+
+/** The resources that the account administers, if it administers some only. */
+function administered(scopes: readonly string[]): [string, string][] {
+  const patterns = scopes.filter(isScopeOn).map(patternOn);
+  return patterns.length === 0 ? [] : [["Administers", visible(`rules, limits and keys of ${patterns.join(", ")}`)]];
+}
 
 /** Prints only the token, for `$(portico user token)`. */
 const token = gatewayCommand({

@@ -176,11 +176,12 @@ function firstSentence(comment: string): string {
  * Who may call an endpoint of the authority or the registry. The contracts of these two declare it
  * themselves.
  */
-function callersInWords({ callers, adminPart }: Pick<Endpoint, "callers" | "adminPart">): string {
+function callersInWords({ callers, adminPart, someResources }: Endpoint): string {
   if (callers === undefined) return "";
   if (callers === Callers.PUBLIC) return "Everyone may call it.";
   if (callers === Callers.ACCOUNT) return "Any logged-in caller may call it.";
-  return `Only administrators may call it, by the scope ${scopesInWords(adminPart)}.`;
+  const some = someResources ? ", or for some resources by such as admin:on:service:orders:*" : "";
+  return `Only administrators may call it, by the scope ${scopesInWords(adminPart)}${some}.`;
 }
 
 const STREAM_WORDS: Readonly<Record<Endpoint["shape"], string>> = {

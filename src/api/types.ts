@@ -90,6 +90,11 @@ export interface Limit {
   readonly concurrent: number;
   /** Whether the limit only counts whom it would refuse, and refuses nothing. */
   readonly shadow: boolean;
+  /**
+   * Whether who set it administers only some resources; absent otherwise, and ignored in requests. Such an administrator changes and
+   * deletes no other limits.
+   */
+  readonly delegated?: boolean;
 }
 
 /** What shares one limit. */
@@ -235,7 +240,7 @@ export interface Account {
   readonly name: string;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   readonly scopes: readonly string[];
   readonly created: Timestamp;
@@ -1047,7 +1052,7 @@ export interface CreateAccountRequest {
   readonly password?: string;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   readonly scopes?: readonly string[];
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */

@@ -7,6 +7,7 @@
  */
 
 import { administers, isAdminScope, scopesInWords } from "../contract/admin-parts.js";
+import { administeredBy, isWithin } from "../contract/admin-resources.js";
 import { Callers, type Endpoint } from "../contract/endpoint.js";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import { Code, StatusError, withoutStack } from "../errors.js";
@@ -54,7 +55,10 @@ export interface Credentials {
  * What a guard decides on: an endpoint, or a built-in route of the gateway that declares its
  * callers.
  */
-export type Guarded = Pick<Endpoint, "service" | "name" | "resource" | "segments" | "callers" | "adminPart">;
+export type Guarded = Pick<
+  Endpoint,
+  "service" | "name" | "resource" | "segments" | "callers" | "adminPart" | "someResources"
+>;
 
 /** Proof that a guard admitted a call. */
 export interface Admission {
@@ -241,10 +245,11 @@ function unauthorizedInWords(refused: RefusalCause | undefined): string {
 }
 
 /** What an administrator lacks at an endpoint for administrators; empty for all other callers. */
-function declarationInWords({ callers, adminPart }: Guarded, caller: Caller): string {
+function declarationInWords({ callers, adminPart, someResources }: Guarded, caller: Caller): string {
   if (callers !== Callers.ADMIN || !caller.scopes.some(isAdminScope)) return "";
   const held = { scopes: caller.scopes };
-  if (!administers(held, adminPart)) return `, who lacks the scope ${scopesInWords(adminPart)}`;
+  const isEnough = administers(held, adminPart) || (someResources === true && administeredBy(held).length > 0);
+  if (!isEnough) return `, who lacks the scope ${scopesInWords(adminPart)}`;
   return ": this API key administers nothing; log in, or create one with --admin";
 }
 
@@ -274,8 +279,8 @@ export function namespaceReplaced(namespace: string): StatusError {
 
 /**
  * Whether an endpoint is shown in lists, descriptions and documents. Administrators of the
- * installation see each one; other callers see those that they may call. Endpoints for enrolled
- * callers are never shown.
+ * installation see each one, or each one that they administer; other callers see those that they
+ * may call. Endpoints for enrolled callers are never shown.
  */
 export function isVisible(
   guard: Pick<Guard, "allows">,
@@ -283,10 +288,11 @@ export function isVisible(
   endpoint: Guarded,
 ): boolean {
   if (endpoint.callers === Callers.ENROLLED) return false;
-  return seesAll(caller) || guard.allows(caller, namespace, endpoint);
+  return administersIt(caller, endpoint) || guard.allows(caller, namespace, endpoint);
 }
 
-/** An administrator of the installation, unless its API key is limited to resources. */
-function seesAll(caller: Caller | undefined): boolean {
-  return caller?.namespace === DEFAULT_NAMESPACE && administers(caller) && caller.resources.length === 0;
+/** By an administrator of the installation, unless its API key is limited to resources. */
+function administersIt(caller: Caller | undefined, { segments }: Guarded): boolean {
+  if (caller?.namespace !== DEFAULT_NAMESPACE || caller.resources.length > 0) return false;
+  return administers(caller) || isWithin(administeredBy(caller), segments);
 }

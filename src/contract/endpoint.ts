@@ -40,6 +40,8 @@ export interface Endpoint {
   readonly callers: Callers | undefined;
   /** The part of administration that the endpoint needs, where it is for administrators. */
   readonly adminPart?: AdminPart | undefined;
+  /** Whether who administers only some resources may call it too, because it checks them itself. */
+  readonly someResources?: boolean | undefined;
   /**
    * Maximum bytes of a request to the authority or the registry; undefined if only the port's limit
    * applies.
@@ -181,6 +183,7 @@ function endpointOf(
     shape: shapeOf(declared),
     callers,
     adminPart: callers === undefined ? undefined : adminPartOf(callers, method(), types()),
+    someResources: callers !== undefined && isForSomeResources(method(), types()),
     maxRequest: callers === undefined ? undefined : maxBuiltInRequest(path, callers),
     destructive: own && isDestructive(method(), types()),
     deprecated: (declared.options?.deprecated ?? false) || (proto.options?.deprecated ?? false),
@@ -218,6 +221,12 @@ function adminPartOf(callers: Callers, method: DescMethod, registry: Registry): 
   const option = registry.getExtension("portico.options.v1.admin_part");
   const declared = option === undefined ? undefined : (getOption(method, option) as AdminPart);
   return declared || (callers === Callers.ADMIN ? AdminPart.WHOLE : undefined);
+}
+
+/** A forgotten option closes the endpoint to who administers only some resources. */
+function isForSomeResources(method: DescMethod, registry: Registry): boolean {
+  const option = registry.getExtension("portico.options.v1.some_resources");
+  return option !== undefined && (getOption(method, option) as boolean);
 }
 
 /**

@@ -2,6 +2,7 @@
 // until its part is declared and listed.
 import { getOption, hasExtension } from "@bufbuild/protobuf";
 import t from "tap";
+import { decideByDeclaration } from "../../src/access/decide/declaration.js";
 import { AdminPart, administers, isAdminScope } from "../../src/contract/admin-parts.js";
 import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import { Callers, endpointsOf, readDescriptors } from "../../src/contract/endpoint.js";
@@ -52,6 +53,9 @@ const PARTS: Readonly<Partial<Record<keyof typeof AdminPart, readonly [admin: st
   AUDIT: ["Audit.Export Audit.List", "Refusals.Find Refusals.List Usage.List"],
 };
 
+/** Those for administrators that are for administrators of some resources too. */
+const SOME_RESOURCES = PARTS.RULES![0];
+
 const option = registry.getExtension("portico.options.v1.admin_part")!;
 
 t.test("every endpoint for administrators declares the part that it needs", async (t) => {
@@ -74,6 +78,21 @@ t.test("each part has these endpoints", async (t) => {
   }
 });
 
+t.test("who administers some resources may call the endpoints that check them", async (t) => {
+  const found = endpoints.filter(({ callers, someResources }) => callers === Callers.ADMIN && someResources);
+  const names = found.map(({ name }) => name.slice(name.indexOf(":") + 1)).sort();
+  t.same(names, SOME_RESOURCES.split(/\s+/));
+  const caller = { ...{ namespace: "default", account: "dora", resources: [], expires: Number.POSITIVE_INFINITY } };
+  for (const endpoint of endpoints.filter(({ callers }) => callers === Callers.ADMIN)) {
+    const scopes = ["admin:on:service:orders:*"];
+    const expected = endpoint.someResources ? "granted" : "forbidden";
+    t.equal(decideByDeclaration(endpoint, { ...caller, scopes }), expected, endpoint.name);
+    t.equal(decideByDeclaration(endpoint, { ...caller, scopes, callsOnly: true }), "forbidden", "by a key that calls");
+    for (const scope of ["admin:on:*:*:*", "admin:on:service:*:*", "admin:on:", "admin:on", "admin:On:service:x:*"])
+      t.equal(decideByDeclaration(endpoint, { ...caller, scopes: [scope] }), "forbidden", `${scope} gives nothing`);
+  }
+});
+
 t.test("a scope gives its part, and the scope admin each part", async (t) => {
   const { RULES, ACCOUNTS, KEYS, AUDIT, WHOLE } = AdminPart;
   const all = [WHOLE, RULES, ACCOUNTS, KEYS, AUDIT];
@@ -88,6 +107,7 @@ t.test("a scope gives its part, and the scope admin each part", async (t) => {
       [KEYS, AUDIT],
     ],
     [["Admin", "admin:", "admin:everything", "administrator", "admin "], [], "other scopes give nothing"],
+    [["admin:on:service:orders:*"], [], "some resources are no part, so versions that know only parts give nothing"],
     [["admin:rules", "admin:accounts", "admin:keys", "admin:audit"], [RULES, ACCOUNTS, KEYS, AUDIT], "never the whole"],
   ];
   for (const [scopes, parts, why] of cases) {

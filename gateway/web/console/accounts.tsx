@@ -244,7 +244,8 @@ function ScopesField(props: InputProps) {
         <>
           Separated by commas. Rules grant calls to scopes; <code>admin</code> makes an administrator,{" "}
           <code>admin:rules</code>, <code>admin:accounts</code>, <code>admin:keys</code> and <code>admin:audit</code>{" "}
-          one of that part. May be empty.
+          one of that part, <code>admin:on:service:orders:*</code> one of rules, limits and keys of these resources
+          alone. May be empty.
         </>
       }
     />

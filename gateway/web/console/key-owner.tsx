@@ -1,7 +1,7 @@
 /** Step 1 of a new key: the account that calls with it. */
 import type { Account } from "../../../src/api/types.js";
 import { call } from "../session/api.js";
-import { administers, type Session } from "../session/session.js";
+import { administers, isAdmin, type Session } from "../session/session.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { announce } from "../ui/status.js";
 
@@ -34,10 +34,15 @@ interface OwnerProps {
   readonly onAdded: (added: NewAccount) => void;
 }
 
+/** Who has the scope `admin` gives keys with scopes of administration that it does not hold. */
+function mayGive(session: Session, scope: string): boolean {
+  return session.scopes.includes(scope) || (isAdmin(session) && scope.startsWith("admin:"));
+}
+
 export function Owner({ session, account, added, accounts, onAccount, onAdded }: OwnerProps) {
   if (!administers(session, "keys")) return <p>For you, {session.account}. The key calls as your account.</p>;
   const others = accounts.filter(({ name }) => name !== session.account);
-  const own = others.filter(({ scopes }) => scopes.every((scope) => session.scopes.includes(scope)));
+  const own = others.filter(({ scopes }) => scopes.every((scope) => mayGive(session, scope)));
   const names = own.map(({ name }) => name);
   // It stays chosen after another administrator has deleted it.
   const isGone = account !== NEW && account !== session.account && !names.includes(account);

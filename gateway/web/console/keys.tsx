@@ -3,7 +3,7 @@
  */
 import { useEffect, useState } from "preact/hooks";
 import type { CreateKeyResponse, Key } from "../../../src/api/types.js";
-import { administers, type Session } from "../session/session.js";
+import { administers, administersSome, type Session } from "../session/session.js";
 import { useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
@@ -94,7 +94,12 @@ export function KeysPage({ session }: ConsoleProps) {
           ) : (
             <>
               <MoreNotice listed={all.length} what="keys" />
-              <KeyTable keys={all} withAccount={administers(session, "keys")} onDoing={onDoing} lit={lit} />
+              <KeyTable
+                keys={all}
+                withAccount={administers(session, "keys") || administersSome(session)}
+                onDoing={onDoing}
+                lit={lit}
+              />
             </>
           )
         }

@@ -3,7 +3,7 @@
  * and namespaces.
  */
 import type { ComponentChildren, ComponentType } from "preact";
-import { administers, isAdmin, type Part, type Session, useSession } from "../session/session.js";
+import { administers, administersSome, isAdmin, type Part, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
 import { type PageProps, useTitle } from "../state/router.js";
 import { EmptyState } from "../ui/notice.js";
@@ -38,12 +38,14 @@ const ofDefault = (session: Session) => isAdmin(session) && session.namespace ==
 
 const administering = (part: Part) => (session: Session) => administers(session, part);
 
+const administeringRules = (session: Session) => administers(session, "rules") || administersSome(session);
+
 const PAGES: readonly Page[] = [
   { segment: "", title: "Overview", page: OverviewPage, isFor: everyone },
   { segment: "keys", title: "API keys", page: KeysPage, one: KeyPage, isFor: everyone },
   { segment: "apps", title: "Connected apps", page: AppsPage, isFor: everyone },
-  { segment: "rules", title: "Rules", page: RulesPage, isFor: administering("rules") },
-  { segment: "limits", title: "Limits", page: LimitsPage, isFor: administering("rules") },
+  { segment: "rules", title: "Rules", page: RulesPage, isFor: administeringRules },
+  { segment: "limits", title: "Limits", page: LimitsPage, isFor: administeringRules },
   {
     segment: "accounts",
     title: "Accounts",

@@ -48,6 +48,11 @@ export function administers({ scopes }: Session, part: Part): boolean {
   return scopes.includes("admin") || scopes.includes(`admin:${part}`);
 }
 
+/** Whether an account administers rules and limits of some resources, by a scope with a pattern. */
+export function administersSome({ scopes }: Session): boolean {
+  return scopes.some((scope) => scope.startsWith("admin:on:"));
+}
+
 export function isAdmin({ scopes }: Session): boolean {
   return scopes.includes("admin");
 }

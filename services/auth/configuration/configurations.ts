@@ -5,7 +5,8 @@
 
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { LIMITS as LIMITS_RESTRICTION } from "../../../src/access/decide/restrictions.js";
-import { administers, scopesInWords } from "../../../src/contract/admin-parts.js";
+import { AdminPart, administers, scopesInWords } from "../../../src/contract/admin-parts.js";
+import { administeredBy } from "../../../src/contract/admin-resources.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { aborted, invalidArgument, permissionDenied } from "../../../src/errors.js";
 import {
@@ -16,6 +17,7 @@ import {
   type PlanConfigurationResponse,
 } from "../../../src/gen/portico/auth/v1/configurations.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import { AdminShare } from "../endpoints/admin-share.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
 import { type PreviewedAccount, previewOf } from "../endpoints/preview.js";
 import { checkResources } from "../endpoints/rules.js";
@@ -24,7 +26,7 @@ import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import type { Draft } from "./draft.js";
 import { type PlanOptions, planOf } from "./plan.js";
-import { configurationOf, differenceOf, etagOf, unlisted } from "./read.js";
+import { configurationOf, differenceOf, etagOf, inShare, unlisted } from "./read.js";
 import { LIMITS, RULES, SECTIONS, type Section } from "./sections.js";
 
 interface Options extends Pick<PlanOptions, "maxRules" | "checkService"> {
@@ -41,9 +43,10 @@ export function configurations(options: Options): ServicePart {
       await changes.sync();
       const { state } = changes;
       const { namespace } = caller;
-      const isRead = (section: Section) => sections.includes(section);
+      const share = new AdminShare(state, caller, AdminPart.RULES);
+      const read = (section: Section) => inShare(section, share, section.read(state, namespace));
       return {
-        configuration: configurationOf((section) => (isRead(section) ? section.read(state, namespace) : undefined)),
+        configuration: configurationOf((section) => (sections.includes(section) ? read(section) : undefined)),
         etag: etagOf(state, namespace),
       };
     },
@@ -67,7 +70,7 @@ async function plan(
   const planned = {
     etag: etagOf(state, namespace),
     ...differenceOf(state, draft.state, namespace),
-    kept: unlisted(draft.state, namespace, wanted),
+    kept: unlisted(draft.state, namespace, wanted, new AdminShare(state, caller, AdminPart.RULES)),
   };
   // Last, because the state may change while it is made.
   const effects = await previewOf({
@@ -137,7 +140,8 @@ function checkedParts(configuration: Configuration | undefined, caller: KnownCal
   return configuration;
 }
 
-/** Whether a caller may read and change the section. */
-function mayHave(caller: KnownCaller, { name, part }: Section): boolean {
+/** Whether a caller may read and change the section, or its share of it. */
+function mayHave(caller: KnownCaller, { name, part, isIn }: Section): boolean {
+  if (isIn !== undefined && administeredBy(caller).length > 0) return true;
   return administers(caller, part) && (name !== "services" || caller.namespace === DEFAULT_NAMESPACE);
 }

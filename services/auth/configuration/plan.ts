@@ -3,14 +3,18 @@
  * has those before it. Nothing that another item needs is deleted before that item has changed.
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { AdminPart } from "../../../src/contract/admin-parts.js";
 import { failedPrecondition, invalidArgument } from "../../../src/errors.js";
 import type { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
 import type { Issuer } from "../../../src/gen/portico/auth/v1/issuers.js";
+import type { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
+import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { toTimestamp } from "../../../src/time.js";
 import { checkAccountName, checkedScopes, lastAdmin, logsInAsAdmin } from "../endpoints/accounts.js";
+import { AdminShare } from "../endpoints/admin-share.js";
 import { checkMayChange, checkMayGive } from "../endpoints/administration.js";
 import { MAX_ACCOUNTS } from "../endpoints/checks.js";
 import { checkedLimit, MAX_LIMITS } from "../endpoints/limits.js";
@@ -21,6 +25,7 @@ import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import { checkSize } from "../stored-services.js";
 import { type Differences, Draft, differencesIn, inItem } from "./draft.js";
+import { inShare } from "./read.js";
 import { ACCOUNTS, configuredAccount, ISSUERS, LIMITS, RULES, SERVICES, TRUSTS } from "./sections.js";
 
 export interface PlanOptions {
@@ -42,8 +47,9 @@ export interface PlanOptions {
 export function planOf(state: State, configuration: Configuration, options: PlanOptions): Draft {
   const draft = new Draft(state, { namespace: options.caller.namespace, time: toTimestamp(options.now) });
   const { accounts, issuers, trusts } = configuration;
-  planRules(draft, configuration, options);
-  planLimits(draft, configuration, options);
+  const share = new AdminShare(state, options.caller, AdminPart.RULES);
+  planRules(draft, configuration, share, options);
+  planLimits(draft, configuration, share, options);
   planServices(draft, configuration, options);
   const ofIssuers = issuers && differencesIn(ISSUERS, issuers.issuers, draft, checkedIssuer);
   const ofAccounts = accounts && differencesIn(ACCOUNTS, accounts.accounts, draft, checkedAccount);
@@ -58,23 +64,39 @@ export function planOf(state: State, configuration: Configuration, options: Plan
   return draft;
 }
 
-function planRules(draft: Draft, { rules }: Configuration, { prune }: PlanOptions): void {
+/** Of a share: each listed rule must be in it, changed or not, and only its rules are deleted. */
+function planRules(draft: Draft, { rules }: Configuration, share: AdminShare, { prune }: PlanOptions): void {
   if (rules === undefined) return;
   const { namespace } = draft;
-  const { wanted, unlisted } = differencesIn(RULES, rules.rules, draft, checkedRule);
-  for (const { id } of prune ? unlisted : [])
+  const checked = (rule: Rule, place: string): Rule => {
+    const item = checkedRule(rule, place);
+    inItem(place, () => share.checkRule(item));
+    return item;
+  };
+  const { wanted, unlisted } = differencesIn(RULES, rules.rules, draft, checked);
+  for (const { id } of prune ? inShare(RULES, share, unlisted) : [])
     draft.add({ $case: "ruleDeleted", value: { namespace, id, replaced: false } });
-  for (const { item: rule, present } of wanted) {
+  for (const { item: rule, place, present } of wanted) {
+    inItem(place, () => share.checkRule(rule, present));
     draft.add(...ruleSet({ namespace, rule, ...(present && { replaced: present }) }));
   }
 }
 
-function planLimits(draft: Draft, { limits }: Configuration, { prune }: PlanOptions): void {
+/** As planRules. */
+function planLimits(draft: Draft, { limits }: Configuration, share: AdminShare, { prune }: PlanOptions): void {
   if (limits === undefined) return;
   const { namespace } = draft;
-  const { wanted, unlisted } = differencesIn(LIMITS, limits.limits, draft, checkedLimit);
-  for (const { id } of prune ? unlisted : []) draft.add({ $case: "limitDeleted", value: { namespace, id } });
-  for (const { item: limit } of wanted) draft.add({ $case: "limitSet", value: { namespace, limit } });
+  const checked = (limit: Limit, place: string): Limit => {
+    const item = checkedLimit(limit, place);
+    return inItem(place, () => share.checkedLimit(item));
+  };
+  const { wanted, unlisted } = differencesIn(LIMITS, limits.limits, draft, checked);
+  for (const { id } of prune ? inShare(LIMITS, share, unlisted) : [])
+    draft.add({ $case: "limitDeleted", value: { namespace, id } });
+  for (const { item, place, present } of wanted) {
+    const limit = inItem(place, () => share.checkedLimit(item, present));
+    draft.add({ $case: "limitSet", value: { namespace, limit } });
+  }
 }
 
 function planServices(draft: Draft, { services }: Configuration, { prune, checkService }: PlanOptions): void {

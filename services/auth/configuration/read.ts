@@ -1,6 +1,7 @@
 /** Reads the configuration of a namespace from the state, and compares two of them. */
 import { createHash } from "node:crypto";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
+import type { AdminShare } from "../endpoints/admin-share.js";
 import type { State } from "../log/state/state.js";
 import { type ConfiguredItem, keyOf, SECTIONS, type Section } from "./sections.js";
 
@@ -54,12 +55,22 @@ export function differenceOf(
   return { before: configurationOf(only(before, after)), after: configurationOf(only(after, before)) };
 }
 
-/** What the state has in the sections of a configuration that does not list it. */
-export function unlisted(state: State, namespace: string, configuration: Configuration): Configuration {
+/** What a share of the state has in the sections of a configuration that does not list it. */
+export function unlisted(
+  state: State,
+  namespace: string,
+  configuration: Configuration,
+  share: AdminShare,
+): Configuration {
   return configurationOf((section) => {
     const listed = section.of(configuration);
     if (listed === undefined) return undefined;
     const names = new Set(listed.map(keyOf));
-    return section.read(state, namespace).filter((item) => !names.has(keyOf(item)));
+    return inShare(section, share, section.read(state, namespace)).filter((item) => !names.has(keyOf(item)));
   });
+}
+
+/** The items of a section that a share has. */
+export function inShare<T extends ConfiguredItem>({ isIn }: Section<T>, share: AdminShare, items: readonly T[]): T[] {
+  return items.filter((item) => isIn?.(share, item) ?? true);
 }

@@ -7,11 +7,13 @@ import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
 import { Issuer } from "../../../src/gen/portico/auth/v1/issuers.js";
-import { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
+import type { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
 import { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
 import { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
+import type { AdminShare } from "../endpoints/admin-share.js";
+import { encodeLimit } from "../endpoints/limits.js";
 import { compareRules } from "../endpoints/rules.js";
 import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
@@ -24,6 +26,8 @@ export type ConfiguredItem = Rule | Limit | Account | ConfiguredService | Issuer
 export interface Section<T extends ConfiguredItem = ConfiguredItem> {
   readonly name: SectionName;
   readonly part: AdminPart;
+  /** Whether a share of the section has an item; absent where only who administers all has some. */
+  isIn?(share: AdminShare, item: T): boolean;
   /** The items of a configuration; undefined if it does not have the section. */
   of(configuration: Configuration): readonly T[] | undefined;
   /** A configuration that has only this section. */
@@ -41,6 +45,7 @@ export const RULES: Section<Rule> = {
   with: (rules) => ({ rules: { rules } }),
   read: (state, namespace) => [...(state.namespaces.get(namespace)?.rules.values() ?? [])].sort(compareRules),
   encode: (rule) => Rule.encode(rule).finish(),
+  isIn: (share, rule) => share.hasRule(rule),
 };
 
 export const LIMITS: Section<Limit> = {
@@ -53,7 +58,8 @@ export const LIMITS: Section<Limit> = {
       .of(namespace)
       .map(({ limit }) => limit)
       .sort(byKey),
-  encode: (limit) => Limit.encode(limit).finish(),
+  encode: encodeLimit,
+  isIn: (share, limit) => share.hasLimit(limit),
 };
 
 export const ACCOUNTS: Section<Account> = {

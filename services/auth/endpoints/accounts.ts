@@ -3,8 +3,8 @@
  * passwords.
  */
 
+import { checkHeldScope } from "../../../src/contract/admin-resources.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
-import { checkScope } from "../../../src/contract/scope.js";
 import {
   aborted,
   alreadyExists,
@@ -227,6 +227,6 @@ export function checkAccountName(name: string): void {
  * @throws {StatusError} INVALID_ARGUMENT
  */
 export function checkedScopes(scopes: readonly string[]): string[] {
-  checkEach("scopes", scopes, MAX_SCOPES, checkScope);
+  checkEach("scopes", scopes, MAX_SCOPES, checkHeldScope);
   return [...new Set(scopes)];
 }

@@ -4,6 +4,7 @@
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { AdminPart, administers, isAdminScope, PART_SCOPES } from "../../../src/contract/admin-parts.js";
+import { isScopeOn, scopeOn } from "../../../src/contract/admin-resources.js";
 import { ADMIN_SCOPE } from "../../../src/contract/names.js";
 import { isAgentScope } from "../../../src/contract/scope.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
@@ -42,10 +43,15 @@ export function checkMayGive(caller: KnownCaller, scopes: readonly string[], hel
       throw permissionDenied(`scopes: only an account with the scope ${ADMIN_SCOPE} may give the scope ${scope}`);
     }
     // One that is held already stays: another version may know it.
-    if (scope === ADMIN_SCOPE || PART_SCOPES.includes(scope) || held.includes(scope)) continue;
-    const known = [ADMIN_SCOPE, ...PART_SCOPES].join(", ");
+    if (isKnownAdminScope(scope) || held.includes(scope)) continue;
+    const known = [ADMIN_SCOPE, ...PART_SCOPES, scopeOn("<pattern>")].join(", ");
     throw invalidArgument(`scopes: ${scope} gives no part of administration; those that do are ${known}`);
   }
+}
+
+/** Whether a scope of administration gives something in this version; its pattern was checked. */
+export function isKnownAdminScope(scope: string): boolean {
+  return scope === ADMIN_SCOPE || PART_SCOPES.includes(scope) || isScopeOn(scope);
 }
 
 /** Whether a caller may set the password of an account without the current one. */

@@ -25,6 +25,7 @@ import type { Decide, LogEvent } from "../log/changelog/decide.js";
 import { type Journal, PORTICO } from "../log/changelog/journal.js";
 import { hex } from "../log/state/hex.js";
 import type { State } from "../log/state/state.js";
+import { AdminShare } from "./admin-share.js";
 import { accountOf, authorOf, checkEach } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
@@ -53,7 +54,7 @@ export function keys({ changes, keyUses }: Options): ServicePart {
     list: async (request, context) => {
       const caller = accountOf(context);
       await changes.sync();
-      const { items, nextPageToken } = pageOf(request, listOf(changes.state, caller, changes.now));
+      const { items, nextPageToken } = pageOf(request, await listOf(changes, caller));
       return { keys: items.map((key) => shown(changes.state, key, keyUses)), nextPageToken };
     },
     create: (request, context) => create(changes, request, context),
@@ -88,7 +89,7 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
   const given = { namespace, account, name, resources, from: [...new Set(from)], callsOnly: !admin };
   const { secret, key } = createKey(changes, given, life);
   const decide: Decide = (state) => {
-    checkOwner(state, caller, account);
+    checkOwner(state, caller, key);
     if (admin) checkAdministers(state, caller, account);
     checkQuota(state, key, changes.now);
     return [creationOf(state, key)];
@@ -114,7 +115,7 @@ async function rotate(changes: Changes, request: RotateKeyRequest, context: Cont
   const { secret, key } = createKey(changes, old, life, latest);
   await changes.make(authorOf(context), (state, now) => {
     const { sha256, expires } = find(state, caller, request.prefix, now);
-    checkOwner(state, caller, key.account);
+    checkOwner(state, caller, key);
     if (!old.callsOnly) checkMayReplace(state, caller, old);
     checkQuota(state, key, now);
     const end = Math.min(now + overlap, timestampMs(expires));
@@ -164,21 +165,19 @@ function createKey(
   return { secret, key };
 }
 
-/**
- * The caller's keys, or all of the namespace for an administrator, by account and time of creation.
- */
-function listOf(state: State, caller: KnownCaller, now: number): PageItems<StoredKey> {
-  const own = state.account(caller.namespace, caller.account);
+/** The caller's keys, and other keys that it administers, by account and time of creation. */
+async function listOf({ state, now }: Changes, caller: KnownCaller): Promise<PageItems<StoredKey>> {
+  const share = new AdminShare(state, caller, AdminPart.KEYS);
+  const isSeen = (key: StoredKey) => key.account === caller.account || share.hasKey(key);
+  const { namespace } = caller;
+  const some = share.isNothing ? [caller.account] : share.isAll ? [] : await accountsWith(state, namespace, isSeen);
   return {
     *after(position) {
       const [last] = position ?? [];
-      const accounts = administers(caller, AdminPart.KEYS)
-        ? state.accountsFrom(caller.namespace, last)
-        : own
-          ? [own]
-          : [];
-      for (const account of accounts) {
-        const alive = state.keysOf(account).filter(({ expires }) => timestampMs(expires) > now);
+      // Looked up again: an account may have been deleted.
+      const found = some.flatMap((name) => (name < (last ?? "") ? [] : (state.account(namespace, name) ?? [])));
+      for (const account of share.isAll ? state.accountsFrom(namespace, last) : found) {
+        const alive = state.keysOf(account).filter((key) => timestampMs(key.expires) > now && isSeen(key));
         const keys = alive.sort((a, b) => compareKeys(positionOf(a), positionOf(b)));
         yield* account.name === last ? keys.filter((key) => compareKeys(positionOf(key), position!) > 0) : keys;
       }
@@ -186,6 +185,16 @@ function listOf(state: State, caller: KnownCaller, now: number): PageItems<Store
     positionOf,
     bytesOf: (key) => Key.encode(shown(state, key)).finish().length,
   };
+}
+
+/** The accounts that have such a key. Paced, because there may be a million keys. */
+async function accountsWith(state: State, namespace: string, isSuch: (key: StoredKey) => boolean): Promise<string[]> {
+  const names = Array.from(state.accountsFrom(namespace), ({ name }) => name);
+  const found = await mapPaced(names, (name) => {
+    const account = state.account(namespace, name);
+    return account !== undefined && state.keysOf(account).some(isSuch) ? [name] : [];
+  });
+  return found.flat();
 }
 
 function positionOf({ account, created, prefix }: StoredKey): readonly string[] {
@@ -200,7 +209,8 @@ function compareKeys([, createdA, prefixA = ""]: readonly string[], [, createdB,
 /** @throws {StatusError} NOT_FOUND if there is no such key, or it is not the caller's. */
 function find(state: State, caller: KnownCaller, prefix: string, now: number): StoredKey {
   const key = state.keyWithPrefix(caller.namespace, prefix);
-  const isVisible = key !== undefined && (administers(caller, AdminPart.KEYS) || key.account === caller.account);
+  const share = new AdminShare(state, caller, AdminPart.KEYS);
+  const isVisible = key !== undefined && (key.account === caller.account || share.hasKey(key));
   if (!isVisible || timestampMs(key.expires) <= now) throw notFound(`no key with the prefix ${prefix}`);
   return key;
 }
@@ -251,15 +261,20 @@ const MAX_SHOWN_SCOPES = 3;
  * only for accounts whose scopes it has itself.
  * @throws {StatusError} PERMISSION_DENIED, NOT_FOUND
  */
-function checkOwner(state: State, caller: KnownCaller, name: string): void {
+function checkOwner(state: State, caller: KnownCaller, key: StoredKey): void {
+  const name = key.account;
   if (name === caller.account) return;
-  if (!administers(caller, AdminPart.KEYS)) {
+  const share = new AdminShare(state, caller, AdminPart.KEYS);
+  if (share.isNothing) {
     throw permissionDenied("account: only an administrator may create a key for another account");
   }
+  share.checkKey(key);
   const owner = state.account(caller.namespace, name);
   if (owner === undefined) throw notFound(`no account with the name ${name}`);
   const held = new Set(state.account(caller.namespace, caller.account)?.scopes);
-  const lacking = owner.scopes.filter((scope) => !held.has(scope));
+  // Who administers everything can give itself each scope of administration.
+  const isGiven = (scope: string) => administers(caller) && isAdminScope(scope);
+  const lacking = owner.scopes.filter((scope) => !held.has(scope) && !isGiven(scope));
   if (lacking.length === 0) return;
   const more = lacking.length > MAX_SHOWN_SCOPES ? ` and ${lacking.length - MAX_SHOWN_SCOPES} more` : "";
   throw permissionDenied(

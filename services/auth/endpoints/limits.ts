@@ -2,6 +2,7 @@
  * Limits: lists, creates, sets and deletes limits of calls of the caller's namespace; shows which
  * apply to a caller.
  */
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { LIMITS } from "../../../src/access/decide/restrictions.js";
 import { networkOf } from "../../../src/address/client-address.js";
 import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
@@ -30,6 +31,7 @@ import type { LimitUses } from "../limits/uses.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
+import { AdminShare } from "./admin-share.js";
 import { accountOf, authorOf, checkAddress } from "./checks.js";
 import { findByPrefixOrName } from "./keys.js";
 import { type PageItems, pageOf } from "./page.js";
@@ -46,17 +48,19 @@ interface Options {
 export function limits({ changes, uses }: Options): ServicePart {
   return part(LimitsService, {
     list: async (request, context) => {
-      const { namespace } = accountOf(context);
+      const caller = accountOf(context);
+      const { namespace } = caller;
       await changes.sync();
-      const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace));
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, caller));
       return { limits: await Promise.all(items.map((limit) => listed(uses, namespace, limit))), nextPageToken };
     },
     create: ({ limit }, context) => create(changes, checkedLimit(limit), context),
     set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
-      const value = { namespace: accountOf(context).namespace, id };
+      const caller = accountOf(context);
+      const value = { namespace: caller.namespace, id };
       const decide = (state: State): LogEvent[] => {
-        presentOf(state, value.namespace, id);
+        shareOf(state, caller).checkLimitDeleted(presentOf(state, value.namespace, id));
         return [{ $case: "limitDeleted", value }];
       };
       await changes.make(authorOf(context), decide);
@@ -66,9 +70,12 @@ export function limits({ changes, uses }: Options): ServicePart {
   });
 }
 
-async function create(changes: Changes, limit: Limit, context: Context): Promise<Limit> {
-  const { namespace } = accountOf(context);
+async function create(changes: Changes, asked: Limit, context: Context): Promise<Limit> {
+  const caller = accountOf(context);
+  const { namespace } = caller;
+  let limit = asked;
   const decide = (state: State): LogEvent[] => {
+    limit = shareOf(state, caller).checkedLimit(asked);
     if (state.limits.get(namespace, limit.id) !== undefined) {
       throw alreadyExists(`a limit with the ID ${limit.id} exists already`);
     }
@@ -83,23 +90,38 @@ async function create(changes: Changes, limit: Limit, context: Context): Promise
 }
 
 async function set(changes: Changes, { limit: asked, expected }: SetLimitRequest, context: Context): Promise<Limit> {
-  const { namespace } = accountOf(context);
+  const caller = accountOf(context);
+  const { namespace } = caller;
   await changes.sync();
   // A request that names no limit says so, whatever else is wrong with it.
   if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
-  const limit = checkedLimit(asked);
+  const checked = checkedLimit(asked);
+  let limit = checked;
   await changes.make(authorOf(context), (state) => {
-    const replaced = presentOf(state, namespace, limit.id);
+    const replaced = presentOf(state, namespace, checked.id);
+    limit = shareOf(state, caller).checkedLimit(checked, replaced);
     if (expected !== undefined && !isSame(expected, replaced)) {
       throw aborted(`the limit ${limit.id} was changed meanwhile; list it and try again`);
     }
-    return isSame(limit, replaced) ? [] : [{ $case: "limitSet", value: { namespace, limit } }];
+    if (!isSame(limit, replaced)) return [{ $case: "limitSet", value: { namespace, limit } }];
+    limit = replaced;
+    return [];
   });
   return limit;
 }
 
+/** Whoever set them. */
 function isSame(one: Limit, other: Limit): boolean {
-  return Limit.encode(one).finish().equals(Limit.encode(other).finish());
+  return Buffer.from(encodeLimit(one)).equals(encodeLimit(other));
+}
+
+/** The limit without who set it. */
+export function encodeLimit(limit: Limit): Uint8Array {
+  return Limit.encode({ ...limit, delegated: undefined }).finish();
+}
+
+function shareOf(state: State, caller: KnownCaller): AdminShare {
+  return new AdminShare(state, caller, AdminPart.RULES);
 }
 
 /** @throws {StatusError} NOT_FOUND */
@@ -125,11 +147,13 @@ async function listed(uses: LimitUses, namespace: string, limit: Limit): Promise
   return { limit, refused: BigInt(refused), since: toTimestamp(since) };
 }
 
-/** The limits of a namespace, by ID. */
-function listOf(state: State, namespace: string): PageItems<Limit> {
+/** The limits of a namespace that a caller sees, by ID. */
+function listOf(state: State, caller: KnownCaller): PageItems<Limit> {
+  const share = shareOf(state, caller);
   return {
     after(position) {
-      const all = state.limits.of(namespace).map(({ limit }) => limit);
+      const limits = state.limits.of(caller.namespace).map(({ limit }) => limit);
+      const all = limits.filter((limit) => share.sees(limit));
       const following = position === undefined ? all : all.filter(({ id }) => id > (position[0] ?? ""));
       return following.sort((a, b) => (a.id < b.id ? -1 : 1));
     },

@@ -3,10 +3,12 @@
  * them.
  */
 
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { explainFor } from "../../../src/access/decide/agents.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { Caller } from "../../../src/call/caller.js";
+import { AdminPart } from "../../../src/contract/admin-parts.js";
 import type { Resource } from "../../../src/contract/resource.js";
 import { agentScopeOf } from "../../../src/contract/scope.js";
 import {
@@ -15,6 +17,7 @@ import {
   failedPrecondition,
   invalidArgument,
   notFound,
+  permissionDenied,
   type StatusError,
 } from "../../../src/errors.js";
 import type { RuleCreated, Key as StoredKey } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -36,6 +39,7 @@ import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import { isMcpOnly, scopesOf } from "../oauth/scopes.js";
+import { AdminShare } from "./admin-share.js";
 import { chainOf, chainOfDecision, chainOfEnded, type ExplainedAgent } from "./chain.js";
 import { accountOf, authorOf, checkLiteral } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
@@ -54,17 +58,18 @@ interface Options {
 export function rules({ changes, maxRules, uses }: Options): ServicePart {
   return part(RulesService, {
     list: async (request, context) => {
-      const { namespace } = accountOf(context);
+      const caller = accountOf(context);
       await changes.sync();
-      const { items, nextPageToken } = pageOf(request, listOf(changes.state, namespace), ALL_AT_ONCE);
+      const { items, nextPageToken } = pageOf(request, listOf(changes.state, caller), ALL_AT_ONCE);
       return { rules: items, nextPageToken };
     },
     create: (request, context) => create({ changes, maxRules }, checkedRule(request.rule), context),
     set: (request, context) => set(changes, request, context),
     delete: async ({ id }, context) => {
-      const { namespace } = accountOf(context);
+      const caller = accountOf(context);
+      const { namespace } = caller;
       await changes.make(authorOf(context), (state) => {
-        presentOf(state, namespace, id);
+        shareOf(state, caller).checkRuleDeleted(presentOf(state, namespace, id));
         return [{ $case: "ruleDeleted", value: { namespace, id, replaced: false } }];
       });
       return {};
@@ -77,6 +82,7 @@ export function rules({ changes, maxRules, uses }: Options): ServicePart {
 async function create({ changes, maxRules }: Omit<Options, "uses">, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
   await changes.make(authorOf(context), (state) => {
+    shareOf(state, caller).checkRule(rule);
     const present = rulesOf(state, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {
@@ -88,7 +94,8 @@ async function create({ changes, maxRules }: Omit<Options, "uses">, rule: Rule, 
 }
 
 async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, context: Context): Promise<Rule> {
-  const { namespace } = accountOf(context);
+  const caller = accountOf(context);
+  const { namespace } = caller;
   await changes.sync();
   // A request that names no rule says so, whatever else is wrong with it.
   if (asked !== undefined) presentOf(changes.state, namespace, asked.id);
@@ -96,6 +103,7 @@ async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, 
   // It may take access away, so it is made as a deletion is.
   await changes.make(authorOf(context), (state) => {
     const replaced = presentOf(state, namespace, rule.id);
+    shareOf(state, caller).checkRule(rule, replaced);
     if (expected !== undefined && !isSame(expected, replaced)) {
       throw aborted(`the rule ${rule.id} was changed meanwhile; list it and try again`);
     }
@@ -125,15 +133,19 @@ function presentOf(state: State, namespace: string, id: string): Rule {
 
 async function explain(
   { changes, uses }: Pick<Options, "changes" | "uses">,
-  request: ExplainRequest,
+  asked: ExplainRequest,
   context: Context,
 ): Promise<ExplainResponse> {
-  const { namespace } = accountOf(context);
-  const resource = checkLiteral("resource", request.resource);
+  const own = accountOf(context);
+  const { namespace } = own;
+  const resource = checkLiteral("resource", asked.resource);
   if (isSelfGoverned(resource)) {
     throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
+  const share = shareOf(changes.state, own);
+  share.checkResource("resource", resource, asked.resource);
+  const request = share.isAll ? asked : ofOwnKeys(asked, own);
   const ended = endedKey(changes, request, namespace) ?? disabledAccount(changes.state, request, namespace);
   if (ended !== undefined) return ended;
   const { key, account, caller, agent } = await callerOf(changes, request, namespace);
@@ -147,6 +159,16 @@ async function explain(
   const who = { namespace, account, key: key?.prefix ?? "", network: "", scopes: caller?.scopes };
   const limits = await limitsFor({ state: changes.state, uses }, who, resource);
   return { code, decidedBy, matched, key: key && shown(changes.state, key), limited, chain, disabled, limits };
+}
+
+/**
+ * Who administers only some resources sees keys and grants of its own account.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+function ofOwnKeys(request: ExplainRequest, { account }: KnownCaller): ExplainRequest {
+  if (request.key === "" && (request.grant ?? "") === "") return request;
+  if (request.account === "" || request.account === account) return { ...request, account };
+  throw permissionDenied(`account: ${account} administers only some resources, and sees only its own keys and grants`);
 }
 
 /** The explanation of a call with a key that has ended; undefined where the request names none. */
@@ -239,7 +261,8 @@ async function preview(
   { change, resources }: PreviewRequest,
   context: Context,
 ): Promise<PreviewResponse> {
-  const { namespace } = accountOf(context);
+  const caller = accountOf(context);
+  const { namespace } = caller;
   if (change === undefined) throw invalidArgument("change: is missing: create, set or delete");
   checkResources(resources);
   await changes.sync();
@@ -248,6 +271,9 @@ async function preview(
   const id = change.$case === "delete" ? change.value : change.value.id;
   const removed = change.$case === "create" ? undefined : presentOf(changes.state, namespace, id);
   const added = change.$case === "delete" ? undefined : checkedRule(change.value, change.$case);
+  const share = shareOf(changes.state, caller);
+  if (added === undefined) share.checkRuleDeleted(removed!);
+  else share.checkRule(added, removed);
   const effects = await previewOf({
     rules: [...present.values()],
     removed: removed === undefined ? [] : [removed],
@@ -263,9 +289,14 @@ function rulesOf(state: State, namespace: string): NamespaceState["rules"] {
   return state.namespaces.get(namespace)?.rules ?? new Map();
 }
 
-/** The rules of a namespace, by descending priority and then by ID. */
-function listOf(state: State, namespace: string): PageItems<Rule> {
-  const rules = [...rulesOf(state, namespace).values()];
+function shareOf(state: State, caller: KnownCaller): AdminShare {
+  return new AdminShare(state, caller, AdminPart.RULES);
+}
+
+/** The rules of a namespace that a caller sees, by descending priority and then by ID. */
+function listOf(state: State, caller: KnownCaller): PageItems<Rule> {
+  const share = shareOf(state, caller);
+  const rules = [...rulesOf(state, caller.namespace).values()].filter((rule) => share.sees(rule));
   return {
     after(position) {
       const following = position && rules.filter((rule) => comparePositions(positionOf(rule), position) > 0);

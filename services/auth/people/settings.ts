@@ -1,10 +1,11 @@
 /** How people sign in by an issuer: what an administrator may set. */
-import { isAdminScope, PART_SCOPES } from "../../../src/contract/admin-parts.js";
-import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
-import { checkScope } from "../../../src/contract/scope.js";
+import { isAdminScope } from "../../../src/contract/admin-parts.js";
+import { checkHeldScope } from "../../../src/contract/admin-resources.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { invalidArgument } from "../../../src/errors.js";
 import type { VouchingIssuer } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { IssuerSignIn } from "../../../src/gen/portico/auth/v1/issuers.js";
+import { isKnownAdminScope } from "../endpoints/administration.js";
 import type { State } from "../log/state/state.js";
 
 export const EMAIL = "email";
@@ -86,7 +87,7 @@ export function checkedSignIn(signIn: IssuerSignIn): IssuerSignIn {
 function mapProblem(group: string, scope: string, mayAdminister: boolean): string | undefined {
   if (group === "" || group.length > MAX_TEXT) return `the group must have 1 to ${MAX_TEXT} characters`;
   try {
-    checkScope(scope);
+    checkHeldScope(scope);
   } catch (error) {
     return (error as Error).message;
   }
@@ -94,6 +95,6 @@ function mapProblem(group: string, scope: string, mayAdminister: boolean): strin
   if (!mayAdminister) {
     return `the issuer may give no scope that begins with admin, service: or agent:, such as ${scope}, unless may_administer is set`;
   }
-  const isKnown = !isAdminScope(scope) || scope === ADMIN_SCOPE || PART_SCOPES.includes(scope);
+  const isKnown = !isAdminScope(scope) || isKnownAdminScope(scope);
   return isKnown ? undefined : `${scope} gives no part of administration`;
 }

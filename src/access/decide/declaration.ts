@@ -2,6 +2,7 @@
 import type { Decision, Guarded } from "../../call/admission.js";
 import type { Caller } from "../../call/caller.js";
 import { administers } from "../../contract/admin-parts.js";
+import { administeredBy } from "../../contract/admin-resources.js";
 import { Callers } from "../../contract/endpoint.js";
 
 /**
@@ -14,11 +15,13 @@ export function countsAt(endpoint: Guarded, namespace: string, caller: Caller | 
 }
 
 /** Decides at an endpoint that declares which callers may call it. */
-export function decideByDeclaration({ callers, adminPart }: Guarded, caller: Caller | undefined): Decision {
+export function decideByDeclaration(endpoint: Guarded, caller: Caller | undefined): Decision {
+  const { callers, adminPart, someResources } = endpoint;
   if (caller === undefined) return "unauthorized";
   const enough =
     callers === Callers.ACCOUNT ||
     (callers === Callers.ADMIN && administers(caller, adminPart)) ||
+    (callers === Callers.ADMIN && someResources === true && administeredBy(caller).length > 0) ||
     (callers === Callers.ENROLLED && caller.enrolment !== undefined);
   return enough ? "granted" : "forbidden";
 }

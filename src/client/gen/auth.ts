@@ -8,7 +8,7 @@ export interface Account {
   readonly name: string;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   readonly scopes: readonly string[];
   readonly created?: Timestamp;
@@ -23,7 +23,7 @@ export interface AccountInput {
   readonly name?: string | undefined;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   readonly scopes?: readonly string[] | undefined;
   readonly created?: TimestampInput | undefined;
@@ -179,7 +179,7 @@ export interface CreateAccountRequest {
   readonly password?: string | undefined;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   readonly scopes?: readonly string[] | undefined;
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */
@@ -608,6 +608,11 @@ export interface Limit {
   readonly concurrent: number;
   /** Whether the limit only counts whom it would refuse, and refuses nothing. */
   readonly shadow: boolean;
+  /**
+   * Whether who set it administers only some resources; absent otherwise, and ignored in requests. Such an administrator changes and
+   * deletes no other limits.
+   */
+  readonly delegated?: boolean;
 }
 
 /** A limit has a rate, a quota, a number of calls at once, or several of them. */
@@ -629,6 +634,11 @@ export interface LimitInput {
   readonly concurrent?: number | string | undefined;
   /** Whether the limit only counts whom it would refuse, and refuses nothing. */
   readonly shadow?: boolean | undefined;
+  /**
+   * Whether who set it administers only some resources; absent otherwise, and ignored in requests. Such an administrator changes and
+   * deletes no other limits.
+   */
+  readonly delegated?: boolean | undefined;
 }
 
 export interface LimitList {
@@ -1600,7 +1610,8 @@ export interface Auth {
   /**
    * Reads the configuration of the caller's namespace as a whole, and changes it as a whole: for files in version control. Each
    * section takes the part of administration that its single endpoints take: rules and limits `admin:rules`, accounts
-   * `admin:accounts`, and all others `admin`.
+   * `admin:accounts`, and all others `admin`. With `admin:on:<pattern>`, the sections of rules and limits have what the caller may
+   * change, and nothing else of them is deleted.
    */
   readonly configurations: {
     /**
@@ -1688,7 +1699,7 @@ export interface Auth {
   };
   /**
    * Manages API keys. Callers see and manage their own keys. An administrator, by `admin` or `admin:keys`, manages all keys of the
-   * namespace.
+   * namespace; one by `admin:on:<pattern>`, those that are limited to resources within the pattern.
    */
   readonly keys: {
     /**
@@ -1719,31 +1730,35 @@ export interface Auth {
      */
     rotate(request?: RotateKeyRequest, options?: CallOptions): Promise<CreateKeyResponse>;
   };
-  /** Limits how much may be called, in the caller's namespace: rates, quotas and calls at once. */
+  /**
+   * Limits how much may be called, in the caller's namespace: rates, quotas and calls at once. With `admin:on:<pattern>`, and without
+   * `admin:rules`, a caller sees limits that can count a call within the pattern, and changes those that count no other call and that such an
+   * administrator has set.
+   */
   readonly limits: {
     /**
      * Lists the limits by ID, in pages.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     list(request?: ListLimitsRequest, options?: CallOptions): Promise<ListLimitsResponse>;
     /**
      * Creates a limit. When this answers, no gateway admits a call beyond it.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     create(request?: CreateLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Replaces the limit that has the ID. What was used stays used, in proportion. When this answers, every gateway admits by
      * the new limit.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     set(request?: SetLimitRequest, options?: CallOptions): Promise<Limit>;
     /**
      * Deletes a limit. No gateway refuses by it any more when this answers.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     delete(request?: DeleteLimitRequest, options?: CallOptions): Promise<DeleteLimitResponse>;
     /**
@@ -1814,43 +1829,46 @@ export interface Auth {
      */
     find(request?: FindRefusalsRequest, options?: CallOptions): Promise<FindRefusalsResponse>;
   };
-  /** Decides who may call what, in the caller's namespace. */
+  /**
+   * Decides who may call what, in the caller's namespace. With `admin:on:<pattern>`, and without `admin:rules`, a caller sees rules that can
+   * match a resource within the pattern, and changes those that match no other resource and have a priority below 1000.
+   */
   readonly rules: {
     /**
      * Lists the rules, by descending priority and then by ID; in pages for who asks for them.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     list(request?: ListRulesRequest, options?: CallOptions): Promise<ListRulesResponse>;
     /**
      * Creates a rule. The rule holds everywhere when this answers.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     create(request?: CreateRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Replaces the rule that has the ID, in one change: no call is decided without it. When this answers, every gateway decides by
      * the new rule, and none grants by the old one.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     set(request?: SetRuleRequest, options?: CallOptions): Promise<Rule>;
     /**
      * Deletes a rule. No gateway grants by it any more when this answers.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     delete(request?: DeleteRuleRequest, options?: CallOptions): Promise<DeleteRuleResponse>;
     /**
      * Explains the decision for a caller and a resource: the rule that decides, all rules that match, and the limits of an API key.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     explain(request?: ExplainRequest, options?: CallOptions): Promise<ExplainResponse>;
     /**
      * Shows whose calls would be answered differently if a rule were created, set or deleted. Changes nothing.
      *
-     * Only administrators may call it, by the scope admin or admin:rules.
+     * Only administrators may call it, by the scope admin or admin:rules, or for some resources by such as admin:on:service:orders:*.
      */
     preview(request?: PreviewRequest, options?: CallOptions): Promise<PreviewResponse>;
   };

@@ -139,7 +139,7 @@ t.test("a scope that begins with admin: must be one of the parts", async (t) => 
     code: Code.INVALID_ARGUMENT,
     message:
       "scopes: admin:rule gives no part of administration; those that do are admin, admin:rules, admin:accounts, " +
-      "admin:keys, admin:audit",
+      "admin:keys, admin:audit, admin:on:<pattern>",
   });
 });
 

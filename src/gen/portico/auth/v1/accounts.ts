@@ -15,7 +15,7 @@ export interface Account {
   name: string;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   scopes: string[];
   created:
@@ -50,7 +50,7 @@ export interface CreateAccountRequest {
   password: string;
   /**
    * Scopes that the account holds, by which rules name it, such as `staff`. `admin` makes it an administrator, `admin:rules`,
-   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part.
+   * `admin:accounts`, `admin:keys` and `admin:audit` an administrator of that part, `admin:on:service:orders:*` one of these resources.
    */
   scopes: string[];
   /** Creates an account without a password, for a program. It cannot log in until an administrator sets a password. */

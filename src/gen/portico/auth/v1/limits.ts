@@ -45,6 +45,11 @@ export interface Limit {
   concurrent: number;
   /** Whether the limit only counts whom it would refuse, and refuses nothing. */
   shadow: boolean;
+  /**
+   * Whether who set it administers only some resources; absent otherwise, and ignored in requests. Such an administrator changes and
+   * deletes no other limits.
+   */
+  delegated?: boolean | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -153,6 +158,7 @@ function createBaseLimit(): Limit {
     quota: "",
     concurrent: 0,
     shadow: false,
+    delegated: undefined,
     _unknownFields: undefined,
   };
 }
@@ -188,6 +194,9 @@ export const Limit = {
     }
     if (message.shadow !== false) {
       writer.uint32(72).bool(message.shadow);
+    }
+    if (message.delegated !== undefined) {
+      writer.uint32(80).bool(message.delegated);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -272,6 +281,14 @@ export const Limit = {
           message.shadow = reader.bool();
           continue;
         }
+        case 10: {
+          if (tag !== 80) {
+            break;
+          }
+
+          message.delegated = reader.bool();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -292,6 +309,7 @@ export const Limit = {
     message.quota = object.quota ?? "";
     message.concurrent = object.concurrent ?? 0;
     message.shadow = object.shadow ?? false;
+    message.delegated = object.delegated ?? undefined;
     return message;
   },
 };

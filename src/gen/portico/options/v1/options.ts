@@ -25,7 +25,8 @@ export enum Callers {
 
 /**
  * A part of administration. An account administers a part of its namespace with the scope of the part, such as `admin:rules`, and
- * every part with the scope `admin`. An API key administers only if it was created to.
+ * every part with the scope `admin`. With `admin:on:` and a pattern, such as `admin:on:service:orders:*`, it administers rules, limits
+ * and keys of these resources. An API key administers only if it was created to.
  */
 export enum AdminPart {
   ADMIN_PART_UNSPECIFIED = 0,
