@@ -133,7 +133,8 @@ export async function openHttpPort(
   const problems = () => problemsOf({ config, guard, health, authorities });
   const attention = new AttentionRoutes({ routes: catalog.routes, guard, problems });
   const documents = new ServedDocuments({ catalog, guard, publicUrl: config.publicUrl });
-  const own = [health, documents, attention, oauthOf(parts, config), new PageSessionRoutes(parts.authority), pages];
+  const sessions = new PageSessionRoutes(parts.authority, new ProtectedResource(config));
+  const own = [health, documents, attention, oauthOf(parts, config), sessions, pages];
   const hosts = await Hosts.of(config.http, config.httpHosts);
   const accessLog = accessLogOf(log, role, config.http);
   const handler = createHandler({ ...parts, own, hosts, config, log, accessLog, metrics });

@@ -6,45 +6,58 @@
  *     POST /session             with the cookie and the signature: a further access token
  *     POST /session/end         with both: ends the session
  *
+ * A person may sign in by an issuer instead. The page makes its key before it leaves, and nobody
+ * without that key can use what comes back (docs/decisions/0108-issuers-on-the-pages.md):
+ *
+ *     POST /session/issuers     the issuers of a namespace, and where they send people back to
+ *     POST /session/begin       an issuer and a new public key for the address of the issuer
+ *     POST /session/arrive      after /oauth/callback/<issuer>, with the cookie of the arrival and
+ *                               a signature: the session begins
+ *
  * The browser sends the cookie to every server on this host, whatever its port. So the cookie alone
  * is worth nothing: each token costs a signature by a key that the browser keeps for this origin.
  * All is decided by the authority (services/auth/login/page-sessions.ts).
  */
+import { DEFAULT_NAMESPACE } from "../../src/contract/names.js";
+import { OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
 import { type SessionProof, SessionsService, type SessionTokens } from "../../src/gen/portico/auth/v1/sessions.js";
 import { timestampMs } from "../../src/time.js";
-import { cookieOf } from "../http/cookies.js";
 import { HttpError } from "../http/errors.js";
 import type { BareResponse, BuiltInRoutes, GatewayRequest } from "../http/message.js";
+import type { ProtectedResource } from "../http/protected-resource.js";
+import { attemptCookie } from "./oauth/attempt-cookie.js";
 import type { OAuthAuthority } from "./oauth/authority.js";
 import { originAndId } from "./oauth/request.js";
+import { SessionCookies } from "./session-cookies.js";
 
 const MAX_BODY = 16 * 1024;
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i;
-/**
- * In seconds. Only the sign-in sets the cookie: the late response to another request would replace
- * the cookie of a later sign-in. The authority ends sessions that are not used much earlier.
- */
-const COOKIE_LIFE = 30 * 24 * 60 * 60;
 
 /** A request of a page of this gateway, with a JSON object. */
 interface Asked {
   readonly request: GatewayRequest;
   readonly body: Readonly<Record<string, unknown>>;
   readonly installation: string;
+  readonly cookies: SessionCookies;
 }
 
 export class PageSessionRoutes implements BuiltInRoutes {
   readonly roots: BuiltInRoutes["roots"] = ["/session"];
   readonly #authority: OAuthAuthority;
+  readonly #resource: Pick<ProtectedResource, "publicUrl">;
   readonly #posts: ReadonlyMap<string, (asked: Asked) => Promise<BareResponse>> = new Map([
     ["/session", (asked: Asked) => this.#createToken(asked)],
     ["/session/start", (asked: Asked) => this.#start(asked)],
     ["/session/challenge", (asked: Asked) => this.#challenge(asked)],
     ["/session/end", (asked: Asked) => this.#end(asked)],
+    ["/session/issuers", (asked: Asked) => this.#issuers(asked)],
+    ["/session/begin", (asked: Asked) => this.#begin(asked)],
+    ["/session/arrive", (asked: Asked) => this.#arrive(asked)],
   ]);
 
-  constructor(authority: OAuthAuthority) {
+  constructor(authority: OAuthAuthority, resource: Pick<ProtectedResource, "publicUrl">) {
     this.#authority = authority;
+    this.#resource = resource;
   }
 
   reply(path: string): BareResponse | undefined {
@@ -64,7 +77,9 @@ export class PageSessionRoutes implements BuiltInRoutes {
     }
     const body = await readObject(request);
     const { id: installation } = await this.#authority.call(SessionsService.getInstallation, {});
-    return post({ request, body, installation });
+    // Whether the browser uses TLS is in Origin, also where a proxy ends the TLS.
+    const cookies = new SessionCookies(request.headers.origin ?? "", installation);
+    return post({ request, body, installation, cookies });
   }
 
   async #start(asked: Asked): Promise<BareResponse> {
@@ -73,28 +88,62 @@ export class PageSessionRoutes implements BuiltInRoutes {
       ...{ account: textOf(body, "account"), password: textOf(body, "password"), namespace: textOf(body, "namespace") },
       ...{ publicKey: bytesOf(body, "key"), ...originAndId(request) },
     });
-    const headers = setCookie(asked, { secret, seconds: COOKIE_LIFE });
-    return { ...issued(asked, tokens), headers };
+    return { ...issued(asked, tokens), headers: asked.cookies.write("session", secret) };
   }
 
-  async #challenge({ request, installation }: Asked): Promise<BareResponse> {
-    const secret = secretOf(request, installation);
+  async #challenge(asked: Asked): Promise<BareResponse> {
+    const { body, installation } = asked;
+    const secret = secretOf(asked, body.arriving === true ? "arrival" : "session");
     const { challenge } = await this.#authority.call(SessionsService.createChallenge, { secret });
     return { status: 200, body: JSON.stringify({ challenge, installation }) };
   }
 
   async #createToken(asked: Asked): Promise<BareResponse> {
-    const { request, body, installation } = asked;
-    const secret = secretOf(request, installation);
+    return issued(asked, await this.#tokens(asked, secretOf(asked, "session")));
+  }
+
+  #tokens({ request, body }: Asked, secret: string): Promise<SessionTokens> {
     const proven = { secret, proof: proofOf(body), ...originAndId(request) };
-    return issued(asked, await this.#authority.call(SessionsService.createToken, proven));
+    return this.#authority.call(SessionsService.createToken, proven);
+  }
+
+  async #issuers({ body }: Asked): Promise<BareResponse> {
+    const namespace = textOf(body, "namespace") || DEFAULT_NAMESPACE;
+    const { issuers } = await this.#authority.call(OAuthService.listSignInIssuers, { namespace });
+    const { publicUrl = "" } = this.#resource;
+    return { status: 200, body: JSON.stringify({ issuers, publicUrl }) };
+  }
+
+  async #begin({ request, body, installation }: Asked): Promise<BareResponse> {
+    const issuer = textOf(body, "issuer");
+    const { publicUrl } = this.#resource;
+    // The issuer would send the browser to an address where the page has no key.
+    if (publicUrl === undefined || request.headers.origin !== publicUrl) {
+      const where = publicUrl === undefined ? "unless PORTICO_PUBLIC_URL is set" : `except at ${publicUrl}`;
+      throw new HttpError(400, `Nobody can sign in by an issuer ${where}`);
+    }
+    const { requestId } = originAndId(request);
+    const { error, location, attempt } = await this.#authority.call(OAuthService.beginIssuerSignIn, {
+      ...{ issuer, publicUrl, request: undefined, userCode: "", publicKey: bytesOf(body, "key"), requestId },
+    });
+    if (error !== "") throw new HttpError(400, error);
+    const headers = attemptCookie(publicUrl, issuer, attempt);
+    return { status: 200, body: JSON.stringify({ location, installation }), headers };
+  }
+
+  async #arrive(asked: Asked): Promise<BareResponse> {
+    const { cookies } = asked;
+    const secret = secretOf(asked, "arrival");
+    const tokens = await this.#tokens(asked, secret);
+    const headers = [...cookies.write("session", secret), ...cookies.write("arrival", "")];
+    return { ...issued(asked, tokens), headers };
   }
 
   async #end(asked: Asked): Promise<BareResponse> {
-    const { request, body, installation } = asked;
-    const secret = secretOf(request, installation);
+    const { request, body, cookies } = asked;
+    const secret = secretOf(asked, "session");
     await this.#authority.call(SessionsService.end, { secret, proof: proofOf(body), ...originAndId(request) });
-    return { status: 200, body: "{}", headers: setCookie(asked, { secret: "", seconds: 0 }) };
+    return { status: 200, body: "{}", headers: cookies.write("session", "") };
   }
 }
 
@@ -107,29 +156,11 @@ function issued({ installation }: Asked, tokens: SessionTokens | undefined): Bar
 }
 
 /** @throws {HttpError} 401 without the cookie. */
-function secretOf(request: GatewayRequest, installation: string): string {
-  const secret = cookieOf(request, cookieName(request, installation));
-  if (secret !== undefined && secret !== "") return secret;
-  throw new HttpError(401, "The cookie of the session is missing; sign in again");
-}
-
-function setCookie(
-  { request, installation }: Omit<Asked, "body">,
-  { secret, seconds }: { readonly secret: string; readonly seconds: number },
-): readonly string[] {
-  const name = cookieName(request, installation);
-  const secure = name.startsWith("__Secure-") ? "; Secure" : "";
-  const attributes = `Path=/session; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-  return ["Set-Cookie", `${name}=${secret}; ${attributes}`];
-}
-
-/**
- * Browsers take a cookie with the prefix only over TLS (RFC 6265bis §4.1.3.1). Whether they use TLS
- * is in the header Origin, which they send with each POST, also where a proxy ends the TLS.
- */
-function cookieName({ headers }: GatewayRequest, installation: string): string {
-  const isSecure = headers.origin?.startsWith("https:") === true;
-  return `${isSecure ? "__Secure-" : ""}portico-${installation}`;
+function secretOf({ request, cookies }: Asked, kind: "session" | "arrival"): string {
+  const secret = cookies.read(kind, request);
+  if (secret !== "") return secret;
+  const what = kind === "session" ? "The cookie of the session is missing" : "You have not been signed in";
+  throw new HttpError(401, `${what}; sign in again`);
 }
 
 /** @throws {HttpError} (rejects) 415 another content type, 413, 400 no JSON object */

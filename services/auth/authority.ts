@@ -236,12 +236,12 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const issuerKeys = new IssuerKeys(clocks.elapsed);
   const jwts = new Jwts({ changes, keys: issuerKeys });
-  const signIns = new IssuerSignIns({ changes, keys: issuerKeys });
+  const signIns = new IssuerSignIns({ changes, keys: issuerKeys, log });
   return {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
-      ...[auth({ changes, attempts }), pageSessions({ changes, attempts })],
+      ...[auth({ changes, attempts }), pageSessions({ changes, attempts, issuers: signIns })],
       rules({ changes, maxRules, uses }),
       limits({ changes, uses }),
       lending(lender),

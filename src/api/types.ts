@@ -250,6 +250,11 @@ export interface Account {
   readonly disabled: boolean;
 }
 
+export interface UnlinkAccountResponse {
+  /** How many people were linked. */
+  readonly people: number;
+}
+
 export interface ListAuditResponse {
   readonly records: readonly AuditRecord[];
   /**
@@ -1096,6 +1101,13 @@ export interface LinkAccountRequest {
   readonly subject?: string;
 }
 
+export interface UnlinkAccountRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string;
+  /** The issuer, such as `google`; empty for all issuers. */
+  readonly issuer?: string;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string;
@@ -1382,6 +1394,11 @@ export interface Endpoints {
   "auth/Accounts/SetDisabled": { readonly request: SetDisabledRequest; readonly response: Account };
   /** Links an account to a person: who signs in by the issuer with this subject, is the account from then on. */
   "auth/Accounts/Link": { readonly request: LinkAccountRequest; readonly response: Empty };
+  /**
+   * Ends links of an account to people. When it answers, no gateway accepts a token that came of them, and scopes that only groups
+   * gave are gone. The password and the API keys of the account stay.
+   */
+  "auth/Accounts/Unlink": { readonly request: UnlinkAccountRequest; readonly response: UnlinkAccountResponse };
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
    * them one by one. An administrator may set any password. Others set their own, and give the current one.

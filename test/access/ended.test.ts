@@ -136,8 +136,16 @@ const ways: Record<string, Way> = {
     by: ({ at, admin, one }) => at.call(TrustsService.delete, { name: one.name }, admin),
   },
   "the issuer is deleted": {
-    ends: [...OF_JWTS, "a grant by an issuer"],
+    ends: [...OF_JWTS, "a session by an issuer", "a grant by an issuer"],
     by: ({ at, admin, one }) => at.call(IssuersService.delete, { name: one.name }, admin),
+  },
+  "the person is unlinked": {
+    ends: ["a session by an issuer", "a grant by an issuer"],
+    by: ({ at, admin, one }) => at.call(AccountsService.unlink, { name: one.name, issuer: one.name }, admin),
+  },
+  "the person signs out in the browser of the issuer": {
+    ends: ["a session by an issuer"],
+    by: ({ at, one }) => signOut(at, one.issuerPage),
   },
   "the key is revoked": {
     ends: ["a key"],

@@ -14,7 +14,7 @@ import { TrustsService } from "../../src/gen/portico/auth/v1/trusts.js";
 import { consent, consentBy, exchange, exchangeJwt, REDIRECT } from "../oauth/at-the-authority.js";
 import type { TestIssuer } from "../oauth/issuer.js";
 import type { Open } from "../services/auth/open.js";
-import { type Browser, renew, signIn } from "../services/auth/page-browser.js";
+import { type Browser, renew, signIn, signInByIssuer } from "../services/auth/page-browser.js";
 
 const PASSWORD = "a password of one's own";
 export const AUDIENCE = "https://api.example";
@@ -25,6 +25,7 @@ export const KINDS = [
   "a login",
   "a login by the browser",
   "a session of the pages",
+  "a session by an issuer",
   "a grant",
   "a grant by an issuer",
   "a JWT",
@@ -48,6 +49,8 @@ export interface TokensOfOne {
   /** A grant to the command line. */
   readonly browserLogin: Granted;
   readonly page: Browser;
+  /** For which the person signed in by the issuer. */
+  readonly issuerPage: Browser;
   /** A grant to the client. */
   readonly grant: Granted;
   /** Another grant to the client, for which the person signed in by the issuer. */
@@ -87,6 +90,7 @@ export async function tokensOfOne({ at, admin, issuer }: Giving, name: string): 
     ...{ name, login, jwt, key: { secret, prefix: key?.prefix ?? "" } },
     browserLogin: await granted(await consent(at, CLI, person), CLI),
     page: await signIn(at, name, PASSWORD),
+    issuerPage: await signInByIssuer(at, byIssuer),
     grant: await granted(await consent(at, name, person), name),
     issuerGrant: await granted(await consentBy(at, byIssuer, name), name),
     exchanged: (await exchangeJwt(at, jwt)).accessToken,
@@ -111,6 +115,7 @@ export function tokenOf(tokens: TokensOfOne, kind: Kind): string {
     "a login": tokens.login.accessToken,
     "a login by the browser": tokens.browserLogin.accessToken,
     "a session of the pages": tokens.page.token,
+    "a session by an issuer": tokens.issuerPage.token,
     "a grant": tokens.grant.accessToken,
     "a grant by an issuer": tokens.issuerGrant.accessToken,
     "a JWT": tokens.jwt,
@@ -129,6 +134,7 @@ export async function renews(tokens: TokensOfOne, kind: Kind, opened: Open): Pro
     "a login": () => isGiven(call(AuthService.refresh, { refreshToken: tokens.login.refreshToken })),
     "a login by the browser": () => refreshes(tokens.browserLogin, CLI),
     "a session of the pages": () => isGiven(renew(opened, tokens.page)),
+    "a session by an issuer": () => isGiven(renew(opened, tokens.issuerPage)),
     "a grant": () => refreshes(tokens.grant, tokens.name),
     "a grant by an issuer": () => refreshes(tokens.issuerGrant, tokens.name),
     "a JWT": async () =>

@@ -46,7 +46,7 @@ const PARTS: Readonly<Partial<Record<keyof typeof AdminPart, readonly [admin: st
     "Limits.Show",
   ],
   ACCOUNTS: [
-    "Accounts.Create Accounts.Delete Accounts.Link Accounts.List Accounts.SetDisabled Accounts.SetScopes",
+    "Accounts.Create Accounts.Delete Accounts.Link Accounts.List Accounts.SetDisabled Accounts.SetScopes Accounts.Unlink",
     "Accounts.SetPassword",
   ],
   KEYS: ["", "Keys.Create Keys.List Keys.Revoke Keys.Rotate"],

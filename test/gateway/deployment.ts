@@ -235,10 +235,11 @@ export async function deploy(dataFolder: string, options: DeployOptions = {}): P
   const health = new HealthRoutes({ guard: () => guard.state === "ready", catalog: () => catalog.ready });
   serveBuiltInGrpc({ routes: catalog.routes, guard, health, limits: inside, log });
   const toAuthority = new OAuthAuthority({ channel: own, admission: SYSTEM });
-  const pageSessions = new PageSessionRoutes(toAuthority);
+  const resource = new ProtectedResource(config);
+  const pageSessions = new PageSessionRoutes(toAuthority, resource);
   const oauth = new OAuthRoutes({
     authority: toAuthority,
-    resource: new ProtectedResource(config),
+    resource,
     documents: new Documents({ hosts: config.oauthDocuments, fetch: fetchDocument }),
     routes: catalog.routes,
     guard,

@@ -82,6 +82,10 @@ export class SessionPage {
   /** A challenge, signed. */
   async proof(): Promise<{ challenge: string; signature: string }> {
     const { challenge = "", installation = "" } = (await this.post("/session/challenge")).body;
+    return this.sign(installation, challenge);
+  }
+
+  async sign(installation: string, challenge: string): Promise<{ challenge: string; signature: string }> {
     const signature = await this.key.sign(Uint8Array.from(signedText(installation, challenge)));
     return { challenge, signature: signature.toString("base64url") };
   }

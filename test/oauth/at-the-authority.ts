@@ -1,7 +1,12 @@
 /** Consents to clients and their tokens, asked for as gateways ask the authority. */
 import { createHash } from "node:crypto";
 import { SYSTEM } from "../../src/access/guard.js";
-import { type ExchangeRequest, OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
+import {
+  type BeginIssuerSignInRequest,
+  type ExchangeRequest,
+  OAuthService,
+  type SignInResponse,
+} from "../../src/gen/portico/auth/v1/oauth.js";
 import type { CallOptions } from "../../src/rpc/client.js";
 import { type Open, PASSWORD } from "../services/auth/open.js";
 import type { TestIssuer } from "./issuer.js";
@@ -27,12 +32,27 @@ export async function consent(opened: Open, clientId = CLI, person = ADMIN, days
 }
 
 /** Signs in by an issuer, which knows the person by the subject, and consents. Returns the code. */
-export async function consentBy(
+export async function consentBy(opened: Open, by: ByIssuer, clientId: string): Promise<string> {
+  const { sealed } = await signInBy(opened, by, { request: requestOf(clientId) });
+  return decide(opened, sealed);
+}
+
+/** Who signs in by which issuer. */
+export interface ByIssuer {
+  readonly issuer: TestIssuer;
+  readonly name: string;
+  readonly subject: string;
+  readonly audience: string;
+}
+
+/** Signs in by an issuer, for a client or on the pages. */
+export async function signInBy(
   opened: Open,
-  { issuer, name, subject, audience }: { issuer: TestIssuer; name: string; subject: string; audience: string },
-  clientId: string,
-): Promise<string> {
-  const asked = { issuer: name, publicUrl: "https://portico.test", request: requestOf(clientId), userCode: "" };
+  { issuer, name, subject, audience }: ByIssuer,
+  purpose: Partial<Pick<BeginIssuerSignInRequest, "request" | "publicKey">>,
+): Promise<SignInResponse> {
+  const none = { request: undefined, publicKey: Buffer.alloc(0) };
+  const asked = { issuer: name, publicUrl: "https://portico.test", userCode: "", requestId: "", ...none, ...purpose };
   const { location, attempt } = await opened.call(OAuthService.beginIssuerSignIn, asked, undefined, system);
   const { searchParams } = new URL(location);
   const [state, nonce] = [searchParams.get("state") ?? "", searchParams.get("nonce") ?? ""];
@@ -42,9 +62,9 @@ export async function consentBy(
     body: { token_type: "Bearer", access_token: "a", id_token: await issuer.sign(claims) },
   };
   const back = { issuer: name, attempt, state, code: "of the issuer", iss: "", error: "", ...origin };
-  const { error, sealed } = await opened.call(OAuthService.endIssuerSignIn, back, undefined, system);
-  if (error !== "") throw new Error(error);
-  return decide(opened, sealed);
+  const response = await opened.call(OAuthService.endIssuerSignIn, back, undefined, system);
+  if (response.error !== "") throw new Error(response.error);
+  return response;
 }
 
 async function decide({ call }: Open, sealed: string, days = 30): Promise<string> {

@@ -43,9 +43,8 @@ export class Browser {
 
   /** Opens a URL, and follows nothing. */
   async once(url: string, form?: URLSearchParams): Promise<Page> {
-    const { origin, pathname } = new URL(url);
-    const sent = this.#cookies.filter((one) => one.origin === origin && pathname.startsWith(one.path));
-    const cookie = sent.map(({ name, value }) => `${name}=${value}`).join("; ");
+    const { origin } = new URL(url);
+    const cookie = this.cookieFor(url);
     const response = await fetch(url.replace(PUBLIC, this.#door.url), {
       redirect: "manual",
       headers: cookie === "" ? {} : { cookie },
@@ -53,6 +52,18 @@ export class Browser {
     });
     for (const line of response.headers.getSetCookie()) this.#keep(origin, line);
     return { url, status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Takes the cookies of a response that a page has got. */
+  take(origin: string, headers: Headers): void {
+    for (const line of headers.getSetCookie()) this.#keep(origin, line);
+  }
+
+  /** The header `Cookie` that it sends to a URL. */
+  cookieFor(url: string): string {
+    const { origin, pathname } = new URL(url);
+    const sent = this.#cookies.filter((one) => one.origin === origin && pathname.startsWith(one.path));
+    return sent.map(({ name, value }) => `${name}=${value}`).join("; ");
   }
 
   /** Takes the cookies of another browser. */

@@ -7,7 +7,7 @@ import type { Test } from "tap";
 
 export interface OpenProvider {
   readonly url: string;
-  /** What it says about each person, by `sub`. */
+  /** What it says about each person, by `sub`. It knows nobody else. */
   readonly people: Record<string, Record<string, unknown>>;
   /** Replaces its keys, and forgets who has signed in. */
   rollKeys(kid: string): Promise<void>;
@@ -46,10 +46,8 @@ export async function openProvider(t: Test, redirectUri: string): Promise<OpenPr
         cookies: { keys: ["of a test"] },
         scopes: ["openid", "email", "profile", "groups"],
         claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"], groups: ["groups"] },
-        findAccount: (_: unknown, sub: string) => ({
-          accountId: sub,
-          claims: () => ({ sub, ...provider.people[sub] }),
-        }),
+        findAccount: (_: unknown, sub: string) =>
+          provider.people[sub] && { accountId: sub, claims: () => ({ sub, ...provider.people[sub] }) },
         issueRefreshToken: () => provider.givesRefreshTokens,
       }).callback();
     },

@@ -91,11 +91,11 @@ export class AuthorizationPages {
   /** GET `/oauth/sign-in/<issuer>`: goes on to the issuer. */
   async signInAt(issuer: string, request: GatewayRequestHead): Promise<BareResponse> {
     const query = new Parameters(queryOf(request.target));
-    if (!query.has("client_id")) return this.#issuers.begin(issuer, { userCode: query.get("user_code") });
+    if (!query.has("client_id")) return this.#issuers.begin(issuer, { userCode: query.get("user_code") }, request);
     const checked = await this.#check(request);
     if ("status" in checked) return checked;
     const asked = readRequest(checked.query, this.#originOf(request));
-    if (!("error" in asked)) return this.#issuers.begin(issuer, { request: asked });
+    if (!("error" in asked)) return this.#issuers.begin(issuer, { request: asked }, request);
     // A metadata document has not been read yet, so nothing may go to its client.
     if (checked.client === undefined) return errorPage(400, `The request is refused: ${asked.description}.`);
     return this.#refuse(request, checked, asked);
@@ -105,6 +105,7 @@ export class AuthorizationPages {
   async callback(issuer: string, request: GatewayRequestHead): Promise<BareResponse> {
     const signedIn = await this.#issuers.end(issuer, request);
     if ("status" in signedIn) return signedIn;
+    if (signedIn.isPage) return this.#issuers.backToPage(issuer, signedIn.sessionSecret);
     const isDocument = !signedIn.isDevice && signedIn.clientName === "";
     const refused = isDocument && signedIn.request ? await this.#checkDocument(signedIn.request) : undefined;
     return this.#issuers.withoutCookie(issuer, refused ?? (await this.#consent(signedIn)));

@@ -8,9 +8,11 @@ import {
   OAuthService,
   type SignInResponse,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
+import { SessionsService } from "../../../src/gen/portico/auth/v1/sessions.js";
 import type { BareResponse, GatewayRequestHead } from "../../http/message.js";
 import type { ProtectedResource } from "../../http/protected-resource.js";
 import { queryOf } from "../../http/target.js";
+import { SessionCookies } from "../session-cookies.js";
 import { attemptCookie, attemptOf } from "./attempt-cookie.js";
 import type { OAuthAuthority } from "./authority.js";
 import { Parameters } from "./form.js";
@@ -18,6 +20,8 @@ import { errorPage } from "./page.js";
 import { originAndId } from "./request.js";
 
 export const SIGN_IN = "/oauth/sign-in/";
+/** Where a page takes the session. It shows the address again where the person was. */
+const BACK = "/console/back";
 
 export interface IssuerPagesOptions {
   readonly authority: OAuthAuthority;
@@ -49,8 +53,8 @@ export class IssuerPages {
     return issuers.map(({ id, name }) => ({ name, href: `${SIGN_IN}${id}?${query}` }));
   }
 
-  /** Sends the browser to the issuer. */
-  async begin(issuer: string, purpose: SignInPurpose): Promise<BareResponse> {
+  /** Sends the browser to the issuer. @param request of the browser */
+  async begin(issuer: string, purpose: SignInPurpose, request: GatewayRequestHead): Promise<BareResponse> {
     const { authority, resource } = this.#options;
     const { publicUrl } = resource;
     if (publicUrl === undefined) {
@@ -58,7 +62,7 @@ export class IssuerPages {
     }
     const asked = "request" in purpose ? { ...purpose, userCode: "" } : { ...purpose, request: undefined };
     const { error, location, attempt } = await authority.call(OAuthService.beginIssuerSignIn, {
-      ...{ issuer, publicUrl, ...asked },
+      ...{ issuer, publicUrl, ...asked, publicKey: Buffer.alloc(0), requestId: originAndId(request).requestId },
     });
     if (error !== "") return errorPage(400, `${error}.`);
     const headers = ["Location", location, "Referrer-Policy", "no-referrer"];
@@ -77,7 +81,20 @@ export class IssuerPages {
       ...{ iss: query.get("iss"), error: query.get("error"), ...originAndId(request) },
     });
     if (signedIn.error === "") return signedIn;
-    return this.withoutCookie(issuer, errorPage(signedIn.retryAfter > 0 ? 429 : 400, `${signedIn.error}.`));
+    const leads = signedIn.isPage ? BACK : undefined;
+    return this.withoutCookie(issuer, errorPage(signedIn.retryAfter > 0 ? 429 : 400, `${signedIn.error}.`, leads));
+  }
+
+  /**
+   * Sends the browser back to the page that began. The page's address is not known here, so nobody
+   * can choose another one. The page takes the session by its key (page-sessions.ts).
+   */
+  async backToPage(issuer: string, sessionSecret: string): Promise<BareResponse> {
+    const { authority, resource } = this.#options;
+    const { id } = await authority.call(SessionsService.getInstallation, {});
+    const cookie = new SessionCookies(resource.publicUrl ?? "", id).write("arrival", sessionSecret);
+    const headers = ["Location", BACK, "Referrer-Policy", "no-referrer", ...cookie];
+    return this.withoutCookie(issuer, { status: 303, body: "", headers });
   }
 
   /** The page, which deletes the cookie: the attempt was used. */

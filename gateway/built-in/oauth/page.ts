@@ -107,9 +107,15 @@ ${content}
   };
 }
 
-/** A page that says why there is no form. It leads nowhere: nothing in the request is trusted. */
-export function errorPage(status: number, words: string): BareResponse {
-  return page(status, "Not possible", html`<h1>This is not possible</h1>\n<p class="error" role="alert">${words}</p>`);
+/**
+ * A page that says why there is no form. Nothing in the request is trusted, so it leads nowhere.
+ * @param leads a page of Portico to which it leads none the less
+ */
+export function errorPage(status: number, words: string, leads?: string): BareResponse {
+  const back =
+    leads === undefined ? NOTHING : html`\n<div class="buttons else"><a href="${leads}">Back, to try again</a></div>`;
+  const content = html`<h1>This is not possible</h1>\n<p class="error" role="alert">${words}</p>${back}`;
+  return page(status, "Not possible", content);
 }
 
 /** The source expression of a redirect URI in the policy: its origin, or its scheme. */

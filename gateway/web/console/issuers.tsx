@@ -1,6 +1,7 @@
 /** The issuers of the namespace: a section of the page Sign-in. */
 import { useState } from "preact/hooks";
 import type { Issuer, Trust } from "../../../src/api/types.js";
+import { canShare, issuersOf } from "../session/shared-session.js";
 import { type Loading, useLoad } from "../state/load.js";
 import { Badge } from "../ui/badge.js";
 import { CopyButton } from "../ui/copy-button.js";
@@ -51,12 +52,15 @@ export function IssuersSection({ issuers, trusts }: IssuersSectionProps) {
               all.length === 0 ? (
                 <p class="hint">None yet: people sign in with passwords, and programs call with keys.</p>
               ) : (
-                <IssuerTable
-                  issuers={all}
-                  address={address.value}
-                  lit={lit}
-                  onDelete={(issuer) => setDoing({ what: "delete", issuer })}
-                />
+                <>
+                  {all.some(({ signIn }) => signIn !== undefined) && <WhereItIsOffered />}
+                  <IssuerTable
+                    issuers={all}
+                    address={address.value}
+                    lit={lit}
+                    onDelete={(issuer) => setDoing({ what: "delete", issuer })}
+                  />
+                </>
               )
             }
           </Loaded>
@@ -69,6 +73,26 @@ export function IssuersSection({ issuers, trusts }: IssuersSectionProps) {
     >
       <NewButton title="New issuer" onClick={() => setDoing({ what: "create" })} />
     </PageSection>
+  );
+}
+
+/** Says why nobody is offered the issuers, where that is so. */
+function WhereItIsOffered() {
+  const { value } = useLoad(async () => (canShare() ? issuersOf("default") : undefined), []);
+  if (!canShare()) {
+    return (
+      <p class="hint">
+        On these pages people sign in by an issuer at https addresses and at localhost only: elsewhere browsers keep no
+        keys.
+      </p>
+    );
+  }
+  if (value === undefined || value.publicUrl !== "") return null;
+  return (
+    <p class="notice warning">
+      Nobody is offered to sign in by an issuer before <code>PORTICO_PUBLIC_URL</code> is set: issuers send people back
+      to that address.
+    </p>
   );
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Tokens, WhoAmIResponse } from "../../../src/api/types.js";
 import { ApiError, gatewayTime, post } from "../http.js";
+import { replaceAddress } from "../state/router.js";
 import { Store, useStore } from "../state/store.js";
 import * as shared from "./shared-session.js";
 
@@ -27,6 +28,9 @@ export const session = new Store<Session | undefined>(undefined);
  * needed, so that the sign-in dialog opens again.
  */
 export const ended = new Store<string | undefined>(undefined);
+
+/** Why nobody is signed in although the person has just come back from an issuer. */
+export const notArrived = new Store<ApiError | undefined>(undefined);
 
 /** Counts how often another tab has signed in for this one. */
 export const signedInElsewhere = new Store(0);
@@ -82,6 +86,7 @@ async function logIn(credentials: Credentials): Promise<Held & Session> {
 function enter({ account, namespace, scopes, ...held }: Held & Session): void {
   tokens = held;
   ended.set(undefined);
+  notArrived.set(undefined);
   const next = { account, namespace, scopes };
   // If the account and namespace are the same as before, the page stays as it is. Otherwise it is
   // drawn again.
@@ -90,6 +95,8 @@ function enter({ account, namespace, scopes, ...held }: Held & Session): void {
 
 /** How long the first page waits for the session of the tabs, in milliseconds. */
 const RESTORE_MS = 5_000;
+/** To which people come back from an issuer (gateway/built-in/oauth/issuer-pages.ts). */
+const BACK = "/console/back";
 
 /**
  * Must be called before anything is drawn: signs in by the session of the tabs, if there is one,
@@ -97,12 +104,26 @@ const RESTORE_MS = 5_000;
  */
 export async function restore(): Promise<void> {
   if (!shared.canShare()) return;
+  const arriving = location.pathname === BACK ? comeBack(await shared.takeLeft()) : undefined;
   shared.followTabs((signedIn) => {
     if (!signedIn && tokens?.refreshToken === undefined) leave();
     if (signedIn && tokens === undefined) void resume().then(() => signedInElsewhere.set(signedInElsewhere.value + 1));
   });
-  if (!shared.isMarked()) return;
-  await Promise.race([resume(), new Promise((resolve) => setTimeout(resolve, RESTORE_MS))]);
+  if (arriving === undefined && !shared.isMarked()) return;
+  await Promise.race([arriving ?? resume(), new Promise((resolve) => setTimeout(resolve, RESTORE_MS))]);
+}
+
+/** The person is back from an issuer: shows where the person was, and signs in. */
+async function comeBack(left: shared.Left | undefined): Promise<void> {
+  replaceAddress(left?.address ?? "/console");
+  try {
+    if (left === undefined) throw new ApiError(401, "You have not been signed in; sign in again");
+    enter(await shared.arrive(left));
+  } catch (thrown) {
+    // The session of other tabs does not depend on it.
+    if (shared.isMarked()) await resume();
+    if (session.value === undefined) notArrived.set(ApiError.from(thrown));
+  }
 }
 
 async function resume(): Promise<void> {

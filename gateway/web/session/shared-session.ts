@@ -26,6 +26,8 @@ interface Stored {
 const NAME = "portico-session";
 const STORE = "keys";
 const ONLY = "key";
+/** What waits for the person to come back from an issuer; of the tab that left last. */
+const LEFT = "left";
 const P256 = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 /** Where the browser stores no key, this tab alone has the session. */
@@ -48,19 +50,86 @@ export function isMarked(): boolean {
 /** Signs in with a new key, which replaces the one before. @throws {ApiError} */
 export function start(credentials: object): Promise<SharedTokens> {
   return inTurn(async () => {
-    const pair = await crypto.subtle.generateKey(P256, false, ["sign", "verify"]);
-    const key = base64url(await crypto.subtle.exportKey("spki", pair.publicKey));
+    const { privateKey, publicKey: key } = await newKey();
     const body = { ...credentials, key };
     const started = await post<SharedTokens & Stored>("/session/start", body, { cookies: true });
-    unstored = { key: pair.privateKey, installation: started.installation };
-    try {
-      await inStore("readwrite", (store) => store.put(unstored, ONLY));
-      unstored = undefined;
-      localStorage.setItem(NAME, String(Date.now()));
-    } catch {
-      // Storage may be switched off. Then the session is valid until the visitor leaves the page.
-    }
+    await keep({ key: privateKey, installation: started.installation });
     return started;
+  });
+}
+
+async function newKey(): Promise<{ readonly privateKey: CryptoKey; readonly publicKey: string }> {
+  const { privateKey, publicKey } = await crypto.subtle.generateKey(P256, false, ["sign", "verify"]);
+  return { privateKey, publicKey: base64url(await crypto.subtle.exportKey("spki", publicKey)) };
+}
+
+/** The session of this browser is from now on the one of this key. */
+async function keep(stored: Stored): Promise<void> {
+  unstored = stored;
+  try {
+    await inStore("readwrite", (store) => store.put(stored, ONLY));
+    unstored = undefined;
+    localStorage.setItem(NAME, String(Date.now()));
+  } catch {
+    // Storage may be switched off. Then the session is valid until the visitor leaves the page.
+  }
+}
+
+/** The issuers by which people sign in, and the address of the gateway to which they come back. */
+export interface Issuers {
+  readonly issuers: readonly { readonly id: string; readonly name: string }[];
+  /** An origin; "" if none is configured. */
+  readonly publicUrl: string;
+}
+
+/** The issuers of a namespace. @throws {ApiError} */
+export function issuersOf(namespace: string): Promise<Issuers> {
+  return post<Issuers>("/session/issuers", { namespace });
+}
+
+/** What the page keeps while its person is at an issuer. */
+export interface Left extends Stored {
+  /** Where the person was: path, query and fragment. */
+  readonly address: string;
+}
+
+/** Leaves the page for an issuer. @throws {ApiError} */
+export async function leaveFor(issuer: string): Promise<void> {
+  const { privateKey, publicKey: key } = await newKey();
+  const asked = { issuer, key };
+  const begun = await post<{ location: string; installation: string }>("/session/begin", asked, { cookies: true });
+  const address = location.pathname + location.search + location.hash;
+  const left: Left = { key: privateKey, installation: begun.installation, address };
+  try {
+    await inStore("readwrite", (store) => store.put(left, LEFT));
+  } catch {
+    throw new ApiError(0, "This browser stores nothing for this page, so it would not be known when you come back.");
+  }
+  location.assign(begun.location);
+}
+
+/** What the page has kept. It counts once. */
+export async function takeLeft(): Promise<Left | undefined> {
+  const left = await inStore<Left | undefined>("readonly", (store) => store.get(LEFT)).catch(() => undefined);
+  await inStore("readwrite", (store) => store.delete(LEFT)).catch(() => {});
+  return left;
+}
+
+/**
+ * Begins the session of a person who comes back.
+ * @throws {ApiError} 401 if nobody has signed in
+ */
+export function arrive({ key, installation }: Left): Promise<SharedTokens> {
+  return inTurn(async () => {
+    const { challenge } = await post<{ challenge: string }>(
+      "/session/challenge",
+      { arriving: true },
+      { cookies: true },
+    );
+    const proof = await sign({ key, installation }, challenge);
+    const tokens = await post<SharedTokens>("/session/arrive", proof, { cookies: true });
+    await keep({ key, installation });
+    return tokens;
   });
 }
 
@@ -109,9 +178,13 @@ async function prove(): Promise<{ readonly challenge: string; readonly signature
   const stored = unstored ?? (await inStore<Stored | undefined>("readonly", (store) => store.get(ONLY)));
   if (stored === undefined) throw new ApiError(401, "This browser has no session");
   const { challenge } = await post<{ challenge: string }>("/session/challenge", {}, { cookies: true });
-  // As in services/auth/login/session-proof.ts.
-  const text = new TextEncoder().encode(`portico session\n${stored.installation}\n${challenge}`);
-  const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, stored.key, text);
+  return sign(stored, challenge);
+}
+
+/** As in services/auth/login/session-proof.ts. */
+async function sign({ key, installation }: Stored, challenge: string) {
+  const text = new TextEncoder().encode(`portico session\n${installation}\n${challenge}`);
+  const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key, text);
   return { challenge, signature: base64url(signature) };
 }
 

@@ -7,14 +7,21 @@ import { Store, useStore } from "../state/store.js";
 import { Button } from "../ui/button.js";
 import { Dialog } from "../ui/dialog.js";
 import { Field } from "../ui/field.js";
+import { ErrorNotice } from "../ui/notice.js";
 import { announce } from "../ui/status.js";
-import { ended, session, signedInElsewhere, signIn, signOut } from "./session.js";
+import { IssuerButtons } from "./issuer-buttons.js";
+import { ended, notArrived, session, signedInElsewhere, signIn, signOut } from "./session.js";
 import { canShare } from "./shared-session.js";
 
+const DEFAULT_NAMESPACE = "default";
 const asked = new Store(false);
 // The dialog opens over the page, so the text that was typed there stays.
 ended.follow((why) => {
   if (why !== undefined) asked.set(true);
+});
+// The console has the form in its place.
+notArrived.follow((why) => {
+  if (why !== undefined && !location.pathname.startsWith("/console")) asked.set(true);
 });
 const signingIn = new Store(false);
 signedInElsewhere.follow(() => session.value !== undefined && ended.value === undefined && asked.set(false));
@@ -76,6 +83,9 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
   const { failure, submit } = useSignIn(onDone);
   const busy = useStore(signingIn);
   const why = useStore(ended);
+  const arrival = useStore(notArrived);
+  const before = useStore(session);
+  const [namespace, setNamespace] = useState(before?.namespace ?? DEFAULT_NAMESPACE);
   return (
     <form class="stack" onSubmit={submit}>
       {why !== undefined && failure === undefined && (
@@ -84,12 +94,14 @@ export function SignInForm({ onDone }: { readonly onDone?: () => void }) {
         </p>
       )}
       {failure && <SignInFailure {...failure} />}
-      <CredentialFields />
+      {arrival && !failure && <ErrorNotice error={arrival} />}
+      <CredentialFields onNamespace={setNamespace} />
       <p class="actions">
         <Button type="submit" kind="primary" busy={busy}>
           Sign in
         </Button>
       </p>
+      {canShare() && <IssuerButtons namespace={namespace} isAgain={before !== undefined} />}
       <p class="hint">
         {canShare()
           ? "You stay signed in in this browser until you sign out, or have not used it for 12 hours."
@@ -124,7 +136,7 @@ function useSignIn(onDone: (() => void) | undefined) {
 }
 
 /** If a session has ended, its account and namespace are filled in. */
-function CredentialFields() {
+function CredentialFields({ onNamespace }: { readonly onNamespace: (namespace: string) => void }) {
   const before = useStore(session);
   return (
     <>
@@ -149,7 +161,8 @@ function CredentialFields() {
           <input
             {...control}
             name="namespace"
-            value={before?.namespace ?? "default"}
+            value={before?.namespace ?? DEFAULT_NAMESPACE}
+            onChange={({ currentTarget }) => onNamespace(currentTarget.value.trim() || DEFAULT_NAMESPACE)}
             autocapitalize="none"
             spellcheck={false}
           />

@@ -30,7 +30,7 @@ import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
-import { link } from "../people/linking.js";
+import { link, unlink } from "../people/linking.js";
 import { checkMayChange, checkMayGive, mayReset } from "./administration.js";
 import { accountOf, authorOf, checkEach, MAX_ACCOUNTS, originOf } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
@@ -65,6 +65,7 @@ export function accounts(options: Options): ServicePart {
     setScopes: (request, context) => setScopes(changes, request, context),
     setDisabled: (request, context) => setDisabled(changes, request, context),
     link: (request, context) => link(changes, request, context),
+    unlink: (request, context) => unlink(changes, request, context),
     setPassword: async (request, context) => {
       await setPassword(options, request, context);
       return {};

@@ -11,6 +11,9 @@ const MAX_DOCUMENT = 64 * 1024;
 /** Why an issuer's server did not help, in words. */
 export class IssuerError extends Error {}
 
+/** No response came: the network, TLS, a redirect or a deadline. The cause says which. */
+export class NoResponseError extends Error {}
+
 /** Why an issuer cannot have the URL, in words; undefined if it can. */
 export function issuerUrlProblem(text: string): string | undefined {
   if (text.length > 500 || !URL.canParse(text))
@@ -43,9 +46,20 @@ export interface IssuerResponse {
   readonly isObject: boolean;
 }
 
-/** @throws {IssuerError | Error} (rejects) */
-export async function askIssuer(text: string, { signal, headers = {}, form }: IssuerRequest): Promise<IssuerResponse> {
+/** @throws {IssuerError | NoResponseError} (rejects) */
+export async function askIssuer(text: string, request: IssuerRequest): Promise<IssuerResponse> {
   if (!URL.canParse(text) || !isAllowed(new URL(text))) throw new IssuerError(`${text.slice(0, 200)} is not https`);
+  try {
+    const { status, body } = await fetchBounded(text, request);
+    const value = objectIn(body.toString("utf8"));
+    return { status, value: value ?? {}, isObject: value !== undefined };
+  } catch (error) {
+    if (error instanceof IssuerError) throw error;
+    throw new NoResponseError(`${text} cannot be reached: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function fetchBounded(text: string, { signal, headers = {}, form }: IssuerRequest) {
   const response = await fetch(text, {
     ...{ signal, redirect: "error", headers: { accept: "application/json", ...headers } },
     ...(form !== undefined && { method: "POST", body: form }),
@@ -58,8 +72,7 @@ export async function askIssuer(text: string, { signal, headers = {}, form }: Is
     if (length > MAX_DOCUMENT) throw new IssuerError(`${text} is larger than ${MAX_DOCUMENT} bytes`);
     chunks.push(chunk);
   }
-  const value = objectIn(Buffer.concat(chunks).toString("utf8"));
-  return { status: response.status, value: value ?? {}, isObject: value !== undefined };
+  return { status: response.status, body: Buffer.concat(chunks) };
 }
 
 /** The JSON object; undefined where the text is none. */
@@ -73,7 +86,7 @@ function objectIn(text: string): Record<string, unknown> | undefined {
   return undefined;
 }
 
-/** @throws {IssuerError | Error} (rejects) unless the status is 200 */
+/** @throws {IssuerError | NoResponseError} (rejects) unless the status is 200 */
 export async function readIssuer(text: string, request: IssuerRequest): Promise<Record<string, unknown>> {
   const { status, value, isObject } = await askIssuer(text, request);
   if (status !== 200) throw new IssuerError(`${text} has the status ${status}`);

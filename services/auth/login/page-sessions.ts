@@ -5,7 +5,7 @@
  */
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
-import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
+import { invalidArgument, permissionDenied, type StatusError, unauthenticated } from "../../../src/errors.js";
 import type { PageSession } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
   type CreateTokenRequest,
@@ -20,17 +20,27 @@ import { timestampMs, toTimestamp } from "../../../src/time.js";
 import { checkGateway } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { Author } from "../log/changelog/decide.js";
-import { SESSION_IDLE } from "../log/state/fold-sessions.js";
+import { idleUntil } from "../log/state/fold-sessions.js";
 import { MAX_SESSION_ACCESS, MAX_SESSIONS } from "../log/state/session-table.js";
 import type { State } from "../log/state/state.js";
+import { type IssuerSession, isInForce } from "../people/issuer-session.js";
+import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "./password-check.js";
 import { Challenges, sessionKey } from "./session-proof.js";
 
 const ACCESS_LIFE = 60 * 60_000;
+/** How long a browser that comes from an issuer may take to use its session, in milliseconds. */
+const ARRIVAL_TIME = 10 * 60_000;
+/** In milliseconds. Reloads of a page within this time do not ask the issuer again. */
+const READ_AGAIN = ACCESS_LIFE / 2;
+
+interface PageSessionOptions extends PasswordChecks {
+  readonly issuers: IssuerSignIns;
+}
 
 /** The gRPC service portico.auth.v1.Sessions. */
-export function pageSessions(options: PasswordChecks): ServicePart {
-  const { changes } = options;
+export function pageSessions(options: PageSessionOptions): ServicePart {
+  const { changes, issuers } = options;
   const challenges = challengesOf(changes);
   return part(SessionsService, {
     start: (request, context) => {
@@ -49,6 +59,7 @@ export function pageSessions(options: PasswordChecks): ServicePart {
     createToken: async (request, context) => {
       checkGateway(context);
       const session = await prove(changes, challenges(), request);
+      if (changes.now - readAt(changes.state, session) > READ_AGAIN) await issuers.renew(session, request.requestId);
       return addToken(changes, session, request);
     },
     end: async (request, context) => {
@@ -63,6 +74,9 @@ export function pageSessions(options: PasswordChecks): ServicePart {
   });
 }
 
+/** From where a request comes. */
+type Asking = Pick<StartRequest, "address" | "requestId">;
+
 /** The challenges under the current secret of the log: a new secret ends all that were made. */
 function challengesOf(changes: Changes): () => Challenges {
   let made: { readonly secret: Buffer; readonly challenges: Challenges } | undefined;
@@ -75,27 +89,68 @@ function challengesOf(changes: Changes): () => Challenges {
   };
 }
 
+/** @throws {StatusError} INVALID_ARGUMENT unless a browser's key can be of this form. */
+export function checkSessionKey(publicKey: Buffer): void {
+  if (sessionKey(publicKey) === undefined)
+    throw invalidArgument("key: must be a P-256 key, SubjectPublicKeyInfo in DER");
+}
+
 async function start(options: PasswordChecks, request: StartRequest): Promise<StartResponse> {
   const { changes } = options;
   const { account, password, publicKey, address, requestId } = request;
-  if (sessionKey(publicKey) === undefined)
-    throw invalidArgument("key: must be a P-256 key, SubjectPublicKeyInfo in DER");
+  checkSessionKey(publicKey);
   const attempt = { namespace: request.namespace || DEFAULT_NAMESPACE, account, address, requestId };
   const hash = await matchedHash(options, attempt, password);
   if (hash === undefined) throw wrongPassword();
   const { namespace } = attempt;
   const secret = createToken("session");
   const { accessToken, access } = newToken(changes.now);
-  const expires = toTimestamp(changes.now + SESSION_IDLE);
-  const session = { sha256: hashToken(secret), namespace, account, publicKey, access: [access], expires };
+  const session = {
+    ...{ sha256: hashToken(secret), namespace, account, publicKey, access: [access] },
+    ...{ expires: idleUntil({ ends: undefined }, changes.now), issuer: "", subject: "", ends: undefined },
+  };
+  await store(changes, session, { request, check: (state) => checkMatchStill(state, attempt, hash) });
+  return { secret, tokens: shown(changes.state, session, accessToken) };
+}
+
+/** Who has signed in by an issuer, in which browser. */
+interface Arriving extends Pick<PageSession, "namespace" | "account" | "publicKey"> {
+  readonly by: IssuerSession;
+}
+
+/**
+ * Starts the session of a person who has signed in by an issuer. It has no token: the first one
+ * costs the signature of the browser's key too, so it is no use to another browser.
+ * @returns its secret
+ * @throws {StatusError} UNAUTHENTICATED (rejects) if the person is no longer the account
+ */
+export async function startByIssuer(changes: Changes, { by, ...owner }: Arriving, request: Asking): Promise<string> {
+  const secret = createToken("session");
+  const { issuer, subject, until } = by;
+  const session = {
+    ...{ ...owner, sha256: hashToken(secret), access: [], expires: toTimestamp(changes.now + ARRIVAL_TIME) },
+    ...{ issuer, subject, ends: until === 0 ? undefined : toTimestamp(until) },
+  };
+  const check = (state: State): void => {
+    const { namespace, account } = owner;
+    if (state.account(namespace, account)?.disabled || !isInForce(state, namespace, account, by)) throw ended();
+  };
+  await store(changes, session, { request, check });
+  return secret;
+}
+
+async function store(
+  changes: Changes,
+  session: PageSession,
+  { request, check }: { request: Asking; check: (state: State) => void },
+): Promise<void> {
   let endsOldest = false;
   const revision = await changes.issue(authorOf(session, request), (state) => {
-    checkMatchStill(state, attempt, hash);
-    endsOldest = state.sessions.sessionsOf(namespace, account).length >= MAX_SESSIONS;
+    check(state);
+    endsOldest = state.sessions.sessionsOf(session.namespace, session.account).length >= MAX_SESSIONS;
     return [{ $case: "pageSessionStarted", value: { session } }];
   });
   if (endsOldest) await changes.settled(revision);
-  return { secret, tokens: shown(changes.state, session, accessToken) };
 }
 
 /**
@@ -119,33 +174,49 @@ async function prove(
 function find(state: State, secret: string, now: number): PageSession {
   const session = isToken(secret) ? state.sessions.session(hashToken(secret)) : undefined;
   if (session !== undefined && timestampMs(session.expires) > now) return session;
-  throw unauthenticated("The session has ended; sign in again");
+  throw ended();
 }
 
-async function addToken(
-  changes: Changes,
-  { sha256, ...owner }: PageSession,
-  request: CreateTokenRequest,
-): Promise<SessionTokens> {
-  const { accessToken, access } = newToken(changes.now);
+function ended(): StatusError {
+  return unauthenticated("The session has ended; sign in again");
+}
+
+/**
+ * When an issuer last said who the person of a session is, in milliseconds since 1970, if it can be
+ * asked again; else forever.
+ */
+function readAt(state: State, { namespace, issuer, subject }: PageSession): number {
+  const link = issuer === "" ? undefined : state.people.link({ namespace, issuer, subject });
+  return link === undefined || link.refreshToken === "" ? Number.POSITIVE_INFINITY : timestampMs(link.read);
+}
+
+async function addToken(changes: Changes, session: PageSession, request: CreateTokenRequest): Promise<SessionTokens> {
+  const { sha256, ends } = session;
+  // What the issuer said counts for as long as a token.
+  const until = Math.min(
+    readAt(changes.state, session) + ACCESS_LIFE,
+    ends ? timestampMs(ends) : Number.POSITIVE_INFINITY,
+  );
+  const { accessToken, access } = newToken(changes.now, until);
   let endsOldest = false;
-  const revision = await changes.issue(authorOf(owner, request), (state, now) => {
+  const revision = await changes.issue(authorOf(session, request), (state, now) => {
     endsOldest = find(state, request.secret, now).access.length >= MAX_SESSION_ACCESS;
     return [{ $case: "pageSessionUsed", value: { sha256, access } }];
   });
   if (endsOldest) await changes.settled(revision);
-  const expires = toTimestamp(changes.now + SESSION_IDLE);
-  return shown(changes.state, { ...owner, access: [access], expires }, accessToken);
+  const expires = idleUntil(session, changes.now);
+  return shown(changes.state, { ...session, access: [access], expires }, accessToken);
 }
 
-function newToken(now: number) {
+function newToken(now: number, until = Number.POSITIVE_INFINITY) {
   const accessToken = createToken("access");
-  return { accessToken, access: { sha256: hashToken(accessToken), expires: toTimestamp(now + ACCESS_LIFE) } };
+  const expires = toTimestamp(Math.min(now + ACCESS_LIFE, until));
+  return { accessToken, access: { sha256: hashToken(accessToken), expires } };
 }
 
 function shown(
   state: State,
-  { namespace, account, access, expires }: Omit<PageSession, "sha256" | "publicKey">,
+  { namespace, account, access, expires }: Pick<PageSession, "namespace" | "account" | "access" | "expires">,
   accessToken: string,
 ): SessionTokens {
   const scopes = [...(state.account(namespace, account)?.scopes ?? [])];
@@ -155,7 +226,7 @@ function shown(
 
 function authorOf(
   { namespace, account }: Pick<PageSession, "namespace" | "account">,
-  { address, requestId }: Pick<StartRequest, "address" | "requestId">,
+  { address, requestId }: Asking,
 ): Author {
   return { namespace, account, origin: { address, requestId: requestId || undefined } };
 }

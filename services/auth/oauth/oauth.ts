@@ -19,6 +19,7 @@ import { checkGateway } from "../endpoints/checks.js";
 import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Attempts, LoginThrottle } from "../login/attempts.js";
+import { checkSessionKey } from "../login/page-sessions.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { idOf, isSignIn } from "../people/settings.js";
 import { Devices } from "./devices.js";
@@ -64,7 +65,7 @@ export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): Servi
       checkGateway(context);
       await changes.sync();
       const renewed = grantToRenew(changes.state, request, changes.now);
-      if (renewed !== undefined) await issuers.renew(renewed);
+      if (renewed !== undefined) await issuers.renew(renewed, request.requestId);
       const response = await exchange(changes, request);
       const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
       if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;
@@ -106,6 +107,7 @@ function issuerSignIn(
     },
     beginIssuerSignIn: (request, context) => {
       checkGateway(context);
+      if (request.publicKey.length > 0) checkSessionKey(request.publicKey);
       return issuers.begin(request);
     },
     endIssuerSignIn: (request, context) => {

@@ -24,7 +24,9 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { LoginThrottle } from "../login/attempts.js";
+import { startByIssuer } from "../login/page-sessions.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
+import type { Attempt } from "../people/attempt.js";
 import type { IssuerSession } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
@@ -44,7 +46,7 @@ export interface SignInOptions extends PasswordChecks {
 
 const REFUSED: SignInResponse = {
   ...{ error: "", sealed: "", namespace: "", account: "", scopes: [], clientName: "", isDevice: false },
-  ...{ request: undefined, retryAfter: 0, maxSeconds: 0 },
+  ...{ request: undefined, retryAfter: 0, maxSeconds: 0, isPage: false, sessionSecret: "" },
 };
 const WRONG = "Wrong account or password";
 
@@ -127,14 +129,24 @@ export async function signInByIssuer(
   asked: EndIssuerSignInRequest,
 ): Promise<SignInResponse> {
   const person = await issuers.end(asked);
-  if (typeof person === "string") return { ...REFUSED, error: person };
+  if (typeof person === "string")
+    return { ...REFUSED, error: person, isPage: isOfPage(issuers.attempt(asked.attempt)) };
   const { namespace, account, by, attempt } = person;
   const { request, userCode } = attempt;
   try {
-    return signedIn(options, { namespace, account, address: asked.address, request, userCode, by });
+    if (!isOfPage(attempt)) {
+      return signedIn(options, { namespace, account, address: asked.address, request, userCode, by });
+    }
+    const arriving = { namespace, account, by, publicKey: Buffer.from(attempt.publicKey, "base64url") };
+    const sessionSecret = await startByIssuer(options.changes, arriving, asked);
+    return { ...REFUSED, namespace, account, isPage: true, sessionSecret };
   } catch (error) {
-    return refusedBy(error);
+    return { ...refusedBy(error), isPage: isOfPage(attempt) };
   }
+}
+
+function isOfPage(attempt: Attempt | undefined): boolean {
+  return attempt !== undefined && attempt.publicKey !== "";
 }
 
 export async function openRequest({ changes }: SignInOptions, sealed: string): Promise<SignInResponse> {

@@ -26,11 +26,13 @@ export interface Attempt {
   readonly expires: number;
   readonly request?: AuthorizationRequest | undefined;
   readonly userCode: string;
+  /** In base64url; "" unless the person signs in on the web pages. */
+  readonly publicKey: string;
 }
 
 export function createAttempt(
   { namespace, name, created }: SignInIssuer,
-  asked: Pick<Attempt, "redirectUri" | "request" | "userCode">,
+  asked: Pick<Attempt, "redirectUri" | "request" | "userCode" | "publicKey">,
   now: number,
 ): Attempt {
   const id = randomBytes(18).toString("base64url");

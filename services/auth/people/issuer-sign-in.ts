@@ -3,8 +3,9 @@
  * the issuer and gets it back; here, where the client's secret is, the code is exchanged, and the
  * person becomes an account (accounts.ts).
  */
+import type { Logger } from "pino";
 import { Code, StatusError } from "../../../src/errors.js";
-import type { Grant, PersonLink } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { PersonLink } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
   BeginIssuerSignInRequest,
   BeginIssuerSignInResponse,
@@ -12,11 +13,12 @@ import type {
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import { IssuerError } from "../jwt/issuer-fetch.js";
+import { IssuerError, NoResponseError } from "../jwt/issuer-fetch.js";
 import type { IssuerKeys } from "../jwt/issuer-keys.js";
 import { JwtError } from "../jwt/verify.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
+import type { Person } from "../log/state/people-table.js";
 import type { State } from "../log/state/state.js";
 import { isSame } from "../oauth/seal.js";
 import { accountOfPerson, scopesOfGroups } from "./accounts.js";
@@ -39,7 +41,7 @@ const SIGN_IN_LIFE = 60 * 60_000;
 const MAX_RUNNING = 50;
 
 const BEGIN_AGAIN =
-  "This sign-in was begun in another browser, was used already, or took too long. Begin again in the program that sent you here";
+  "This sign-in was begun in another browser, was used already, or took too long. Begin again where you came from";
 
 /** A person who has signed in. */
 export interface SignedInPerson {
@@ -52,15 +54,17 @@ export interface SignedInPerson {
 export class IssuerSignIns {
   readonly #changes: Changes;
   readonly #keys: IssuerKeys;
+  readonly #log: Logger;
   /** Attempts that came back here, whatever came of them. */
   readonly #tried = new BoundedMap<string, true>(10_000);
   /** Running requests of people whose groups are read again. */
   readonly #reading = new Map<string, Promise<void>>();
   #running = 0;
 
-  constructor({ changes, keys }: { changes: Changes; keys: IssuerKeys }) {
+  constructor({ changes, keys, log }: { changes: Changes; keys: IssuerKeys; log: Logger }) {
     this.#changes = changes;
     this.#keys = keys;
+    this.#log = log;
   }
 
   async begin(asked: BeginIssuerSignInRequest): Promise<BeginIssuerSignInResponse> {
@@ -70,8 +74,9 @@ export class IssuerSignIns {
     const issuer = signInIssuer(state, asked.issuer);
     if (issuer === undefined) return refuse("Nobody signs in by this issuer");
     const redirectUri = asked.publicUrl + callbackPathOf(issuer);
-    const { request, userCode } = asked;
-    const attempt = createAttempt(issuer, { redirectUri, request, userCode }, now);
+    const { request, userCode, requestId } = asked;
+    const publicKey = asked.publicKey.toString("base64url");
+    const attempt = createAttempt(issuer, { redirectUri, request, userCode, publicKey }, now);
     const text = sealAttempt(state, attempt);
     if (text === undefined) return refuse("The request of the program is too long for a sign-in by an issuer");
     try {
@@ -82,8 +87,14 @@ export class IssuerSignIns {
         attempt: text,
       };
     } catch (error) {
-      return refuse(wordsOf(issuer, error));
+      return refuse(this.#wordsOf(issuer, error, requestId));
     }
+  }
+
+  /** For what a person signs in; undefined if the attempt is not ours, or too old. */
+  attempt(text: string): Attempt | undefined {
+    const { state, now } = this.#changes;
+    return openAttempt(state, text, now);
   }
 
   /** @returns the person, or why nobody has signed in, in words */
@@ -101,7 +112,7 @@ export class IssuerSignIns {
     try {
       // Before the code is sent anywhere: it may be another issuer's (RFC 9700 §4.4).
       if (!(await isFrom(issuer, asked.iss, this.#keys))) {
-        return `Another issuer than ${issuer.name} has sent you back. Begin again in the program that sent you here`;
+        return `Another issuer than ${issuer.name} has sent you back. Begin again where you came from`;
       }
       if (asked.error !== "") return refusedThere(issuer, asked.error);
       if (code === "") return BEGIN_AGAIN;
@@ -109,7 +120,7 @@ export class IssuerSignIns {
       const identity = await this.#bounded(() => identify(issuer, { code, redirectUri, secrets }, options));
       return await this.#record(attempt, identity, asked);
     } catch (error) {
-      return wordsOf(issuer, error);
+      return this.#wordsOf(issuer, error, asked.requestId);
     }
   }
 
@@ -154,21 +165,21 @@ export class IssuerSignIns {
   }
 
   /**
-   * Reads the groups of a grant's person again, where the issuer lets us. Ends the person's grants
-   * where it vouches no longer.
+   * Reads the groups of a person again, where the issuer lets us. Ends the person's grants and
+   * sessions where it vouches no longer.
    * @throws {StatusError} UNAVAILABLE (rejects) if it cannot be asked
    */
-  async renew({ namespace, issuer, subject }: Grant): Promise<void> {
+  async renew({ namespace, issuer, subject }: Person, requestId: string): Promise<void> {
     const link = issuer === "" ? undefined : this.#changes.state.people.link({ namespace, issuer, subject });
     if (link === undefined || link.refreshToken === "") return;
     const key = `${namespace} ${issuer} ${subject}`;
     // One at a time: a refresh token may count once.
-    const reading = this.#reading.get(key) ?? this.#read(link).finally(() => this.#reading.delete(key));
+    const reading = this.#reading.get(key) ?? this.#read(link, requestId).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     await reading;
   }
 
-  async #read(link: PersonLink): Promise<void> {
+  async #read(link: PersonLink, requestId: string): Promise<void> {
     const { namespace, issuer: name, subject, account, refreshToken } = link;
     const issuer = this.#changes.state.trusts.issuer(namespace, name);
     if (issuer?.signIn === undefined) return;
@@ -185,14 +196,29 @@ export class IssuerSignIns {
       );
       await this.#changes.settled(revision);
     } catch (error) {
-      if (!(error instanceof NoLongerError)) throw new StatusError(Code.UNAVAILABLE, wordsOf(issuer, error));
-      const ended = (state: State): LogEvent[] =>
-        state.oauth
-          .grantsOf(namespace, account)
-          .filter((grant) => grant.issuer === name && grant.subject === subject)
-          .map(({ id }) => ({ $case: "grantEnded", value: { id, cause: `${name} vouches no longer` } }));
-      await this.#changes.settled(await this.#changes.issue(author, ended));
+      if (!(error instanceof NoLongerError)) {
+        throw new StatusError(Code.UNAVAILABLE, this.#wordsOf(issuer, error, requestId));
+      }
+      await this.#changes.settled(await this.#changes.issue(author, (state) => endedWith(state, link)));
     }
+  }
+
+  /**
+   * Why nobody has signed in, for the person.
+   * @throws {StatusError} what is no problem of the issuer
+   */
+  #wordsOf({ name }: { readonly name: string }, error: unknown, requestId: string): string {
+    if (error instanceof StatusError) throw error;
+    if (error instanceof JwtError) return `What ${name} says about you is refused: ${error.message}`;
+    if (error instanceof IssuerError) return `${name} cannot be used at the moment: ${error.message}`;
+    const asked = { err: error, issuer: name, requestId };
+    if (error instanceof NoResponseError) {
+      this.#log.warn(asked, "an issuer by which people sign in cannot be reached");
+      return `${name} cannot be reached at the moment. Try again`;
+    }
+    this.#log.error(asked, "a sign-in by an issuer has failed");
+    const where = requestId === "" ? "" : ` of the request ${requestId}`;
+    return `Portico could not end the sign-in, which is no fault of yours or of ${name}. An administrator finds the cause in the log${where}`;
   }
 
   async #bounded<T>(ask: () => Promise<T>): Promise<T> {
@@ -212,13 +238,14 @@ function isOf({ namespace, issuer, issuerCreated }: Attempt, { namespace: own, n
 }
 
 function refusedThere({ name }: SignInIssuer, error: string): string {
-  return `You have not signed in at ${name}${isErrorCode(error) ? ` (${error})` : ""}. Begin again in the program that sent you here`;
+  return `You have not signed in at ${name}${isErrorCode(error) ? ` (${error})` : ""}. Begin again where you came from`;
 }
 
-/** @throws what is no problem of the issuer */
-function wordsOf({ name }: { readonly name: string }, error: unknown): string {
-  if (error instanceof StatusError) throw error;
-  if (error instanceof JwtError) return `What ${name} says about you is refused: ${error.message}`;
-  if (error instanceof IssuerError) return `${name} cannot be used at the moment: ${error.message}`;
-  return `${name} cannot be reached at the moment. Try again`;
+/** What ends when the issuer vouches for a person no longer. */
+function endedWith({ oauth, sessions }: State, link: PersonLink): LogEvent[] {
+  const cause = `${link.issuer} vouches no longer`;
+  return [
+    ...oauth.grantsBy(link).map(({ id }): LogEvent => ({ $case: "grantEnded", value: { id, cause } })),
+    ...sessions.sessionsBy(link).map(({ sha256 }): LogEvent => ({ $case: "pageSessionEnded", value: { sha256 } })),
+  ];
 }

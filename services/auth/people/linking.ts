@@ -1,6 +1,11 @@
 /** An administrator says which account a person is. */
 import { failedPrecondition, invalidArgument, notFound } from "../../../src/errors.js";
-import type { LinkAccountRequest, LinkAccountResponse } from "../../../src/gen/portico/auth/v1/accounts.js";
+import type {
+  LinkAccountRequest,
+  LinkAccountResponse,
+  UnlinkAccountRequest,
+  UnlinkAccountResponse,
+} from "../../../src/gen/portico/auth/v1/accounts.js";
 import type { Context } from "../../../src/rpc/service.js";
 import { checkMayChange } from "../endpoints/administration.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
@@ -35,4 +40,25 @@ export async function link(
     return [linked({ namespace, issuer, subject, account: name })];
   });
   return {};
+}
+
+/** When it returns, no gateway accepts what came of the links. */
+export async function unlink(
+  changes: Changes,
+  { name, issuer }: UnlinkAccountRequest,
+  context: Context,
+): Promise<UnlinkAccountResponse> {
+  const caller = accountOf(context);
+  const { namespace } = caller;
+  let people = 0;
+  await changes.make(authorOf(context), (state) => {
+    const account = state.account(namespace, name);
+    if (account === undefined) throw notFound(`no account with the name ${name}`);
+    checkMayChange(caller, account);
+    const links = state.people.linksOf(namespace, name).filter((link) => issuer === "" || link.issuer === issuer);
+    if (links.length === 0) throw notFound(`${name} is nobody${issuer === "" ? "" : ` whom ${issuer} names`}`);
+    people = links.length;
+    return links.map(({ issuer, subject }) => ({ $case: "personUnlinked", value: { namespace, issuer, subject } }));
+  });
+  return { people };
 }

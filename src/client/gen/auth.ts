@@ -1225,6 +1225,18 @@ export interface TrustListInput {
   readonly trusts?: readonly TrustInput[] | undefined;
 }
 
+export interface UnlinkAccountRequest {
+  /** The account, such as `bob`. */
+  readonly name?: string | undefined;
+  /** The issuer, such as `google`; empty for all issuers. */
+  readonly issuer?: string | undefined;
+}
+
+export interface UnlinkAccountResponse {
+  /** How many people were linked. */
+  readonly people: number;
+}
+
 export interface UsagePeriod {
   readonly start?: Timestamp;
   readonly calls?: Calls;
@@ -1557,6 +1569,13 @@ export interface Auth {
      * Only administrators may call it, by the scope admin or admin:accounts.
      */
     link(request?: LinkAccountRequest, options?: CallOptions): Promise<LinkAccountResponse>;
+    /**
+     * Ends links of an account to people. When it answers, no gateway accepts a token that came of them, and scopes that only groups
+     * gave are gone. The password and the API keys of the account stay.
+     *
+     * Only administrators may call it, by the scope admin or admin:accounts.
+     */
+    unlink(request?: UnlinkAccountRequest, options?: CallOptions): Promise<UnlinkAccountResponse>;
     /**
      * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes
      * them one by one. An administrator may set any password. Others set their own, and give the current one.
@@ -1952,6 +1971,7 @@ export const authEndpoints: EndpointTable = {
     setScopes: { path: "/auth/Accounts/SetScopes", shape: "unary" },
     setDisabled: { path: "/auth/Accounts/SetDisabled", shape: "unary" },
     link: { path: "/auth/Accounts/Link", shape: "unary" },
+    unlink: { path: "/auth/Accounts/Unlink", shape: "unary" },
     setPassword: { path: "/auth/Accounts/SetPassword", shape: "unary" },
   },
   audit: {

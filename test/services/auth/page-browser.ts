@@ -4,6 +4,7 @@ import { SYSTEM } from "../../../src/access/guard.js";
 import { SessionsService, type SessionTokens } from "../../../src/gen/portico/auth/v1/sessions.js";
 import type { CallOptions } from "../../../src/rpc/client.js";
 import { type BrowserKey, browserKey } from "../../gateway/page-session.js";
+import { type ByIssuer, signInBy } from "../../oauth/at-the-authority.js";
 import { type Open, PASSWORD } from "./open.js";
 
 const system: CallOptions = { admission: SYSTEM };
@@ -22,6 +23,14 @@ export async function signIn({ call }: Open, account = "admin", password = PASSW
   return { key, secret, token: tokens!.accessToken };
 }
 
+/** The same by an issuer, which knows the person by the subject. */
+export async function signInByIssuer(opened: Open, by: ByIssuer): Promise<Browser> {
+  const key = await browserKey();
+  const { sessionSecret: secret } = await signInBy(opened, by, { publicKey: key.spki });
+  const { accessToken: token } = await renew(opened, { key, secret });
+  return { key, secret, token };
+}
+
 /** What the browser sends to get a token, or to end the session. */
 export async function proven({ call }: Open, { key, secret }: Pick<Browser, "key" | "secret">) {
   const { id } = await call(SessionsService.getInstallation, {}, undefined, system);
@@ -30,7 +39,7 @@ export async function proven({ call }: Open, { key, secret }: Pick<Browser, "key
   return { secret, proof: { challenge, signature }, ...from };
 }
 
-export async function renew(opened: Open, browser: Browser): Promise<SessionTokens> {
+export async function renew(opened: Open, browser: Pick<Browser, "key" | "secret">): Promise<SessionTokens> {
   return opened.call(SessionsService.createToken, await proven(opened, browser), undefined, system);
 }
 

@@ -11,7 +11,7 @@ import { accountChanged } from "./fold-accounts.js";
 import type { Person } from "./people-table.js";
 import type { State } from "./state.js";
 
-type Events = "personLinked" | "personSignedIn" | "personRead";
+type Events = "personLinked" | "personSignedIn" | "personRead" | "personUnlinked";
 
 /** What an issuer has said about a person. */
 interface Said extends Person {
@@ -38,6 +38,11 @@ export const PEOPLE_FOLD: Pick<EventFolds, Events> = {
     const link = state.people.link(said);
     return link === undefined ? {} : { changes: read(state, link, said, time) };
   },
+  personUnlinked: (state, person) => {
+    const link = state.people.link(person);
+    if (link === undefined) return {};
+    return { changes: removePerson(state, link), record: ["account unlinked", nameOf(link)] };
+  },
 };
 
 /** The account has from now on the scopes that the person's groups give, and its own. */
@@ -56,12 +61,16 @@ function read(state: State, link: PersonLink, said: Said, time: Timestamp | unde
 
 /** Ends what came of an issuer that is deleted; returns the changes for guards. */
 export function removePeople(state: State, namespace: string, issuer: string): Change[] {
-  const changes: Change[] = [];
-  for (const link of state.people.linksBy(namespace, issuer)) {
-    changes.push(...read(state, link, { ...link, scopes: [] }, link.read));
-    state.people.removeLink(link);
-  }
-  return [...changes, ...tokensRevoked(state.oauth.removeGrantsBy(namespace, issuer))];
+  return state.people.linksBy(namespace, issuer).flatMap((link) => removePerson(state, link));
+}
+
+/** Ends a link, with what came of it. */
+function removePerson(state: State, link: PersonLink): Change[] {
+  const changes = read(state, link, { ...link, scopes: [] }, link.read);
+  state.people.removeLink(link);
+  const grants = state.oauth.grantsBy(link).flatMap(({ id }) => state.oauth.removeGrant(id));
+  const sessions = state.sessions.sessionsBy(link).flatMap(({ sha256 }) => state.sessions.remove(sha256));
+  return [...changes, ...tokensRevoked([...grants, ...sessions])];
 }
 
 function nameOf({ account, issuer, subject }: PersonLink): string {

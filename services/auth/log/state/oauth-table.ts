@@ -5,7 +5,14 @@
  * An account has at most MAX_GRANTS grants, so they are plain objects. All are immutable: a change
  * replaces the object, so a draft need not copy it.
  */
-import type { DeviceCode, Grant, OAuthClient, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type {
+  DeviceCode,
+  Grant,
+  OAuthClient,
+  PersonLink,
+  Snapshot,
+  Token,
+} from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { timestampMs } from "../../../../src/time.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { hex } from "./hex.js";
@@ -134,10 +141,10 @@ export class OAuthTable {
     for (const { id } of this.grantsOf(namespace, account)) this.removeGrant(id);
   }
 
-  /** Removes the grants for which people signed in by an issuer; returns their access tokens. */
-  removeGrantsBy(namespace: string, issuer: string): Buffer[] {
-    const grants = [...this.#grants.values()].filter((one) => one.issuer === issuer && one.namespace === namespace);
-    return grants.flatMap(({ id }) => this.removeGrant(id));
+  /** The grants for which a person signed in by an issuer. */
+  grantsBy({ namespace, account, issuer, subject }: PersonLink): Grant[] {
+    const grants = this.grantsOf(namespace, account);
+    return grants.filter((grant) => grant.issuer === issuer && grant.subject === subject);
   }
 
   /** Removes a client with its grants; returns them, or undefined if neither existed. */

@@ -5,7 +5,7 @@
  * An account has at most MAX_SESSIONS, so they are plain objects. All are immutable: a change
  * replaces the object, so a draft need not copy it.
  */
-import type { PageSession, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
+import type { PageSession, PersonLink, Snapshot, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import { timestampMs } from "../../../../src/time.js";
 import { DraftMap, type MapEntries } from "../changelog/draft-map.js";
 import { hex } from "./hex.js";
@@ -50,6 +50,12 @@ export class SessionTable {
   /** The sessions of an account, least recently used first. */
   sessionsOf(namespace: string, account: string): PageSession[] {
     return (this.#byOwner.get(ownerOf({ namespace, account })) ?? []).map((name) => this.#sessions.get(name)!);
+  }
+
+  /** The sessions for which a person signed in by an issuer. */
+  sessionsBy({ namespace, account, issuer, subject }: PersonLink): PageSession[] {
+    const sessions = this.sessionsOf(namespace, account);
+    return sessions.filter((session) => session.issuer === issuer && session.subject === subject);
   }
 
   /**

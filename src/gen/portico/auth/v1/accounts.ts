@@ -108,6 +108,20 @@ export interface LinkAccountResponse {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+export interface UnlinkAccountRequest {
+  /** The account, such as `bob`. */
+  name: string;
+  /** The issuer, such as `google`; empty for all issuers. */
+  issuer: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+export interface UnlinkAccountResponse {
+  /** How many people were linked. */
+  people: number;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   name: string;
@@ -682,6 +696,95 @@ export const LinkAccountResponse = {
   },
 };
 
+function createBaseUnlinkAccountRequest(): UnlinkAccountRequest {
+  return { name: "", issuer: "", _unknownFields: undefined };
+}
+
+export const UnlinkAccountRequest = {
+  encode(message: UnlinkAccountRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlinkAccountRequest {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseUnlinkAccountRequest();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.name = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBaseUnlinkAccountResponse(): UnlinkAccountResponse {
+  return { people: 0, _unknownFields: undefined };
+}
+
+export const UnlinkAccountResponse = {
+  encode(message: UnlinkAccountResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.people !== 0) {
+      writer.uint32(8).int32(message.people);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnlinkAccountResponse {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBaseUnlinkAccountResponse();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 8) {
+            break;
+          }
+
+          message.people = reader.int32();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBaseSetPasswordRequest(): SetPasswordRequest {
   return { name: "", currentPassword: "", newPassword: "", _unknownFields: undefined };
 }
@@ -839,6 +942,20 @@ export const AccountsService = {
     requestDeserialize: (value: Buffer): LinkAccountRequest => LinkAccountRequest.decode(value),
     responseSerialize: (value: LinkAccountResponse): Buffer => LinkAccountResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): LinkAccountResponse => LinkAccountResponse.decode(value),
+  },
+  /**
+   * Ends links of an account to people. When it answers, no gateway accepts a token that came of them, and scopes that only groups
+   * gave are gone. The password and the API keys of the account stay.
+   */
+  unlink: {
+    path: "/portico.auth.v1.Accounts/Unlink" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UnlinkAccountRequest): Buffer => UnlinkAccountRequest.encode(value).finish(),
+    requestDeserialize: (value: Buffer): UnlinkAccountRequest => UnlinkAccountRequest.decode(value),
+    responseSerialize: (value: UnlinkAccountResponse): Buffer =>
+      UnlinkAccountResponse.encode(value).finish(),
+    responseDeserialize: (value: Buffer): UnlinkAccountResponse => UnlinkAccountResponse.decode(value),
   },
   /**
    * Sets a password and revokes the account's access and refresh tokens. Its API keys stay valid; `Keys.Revoke` revokes

@@ -75,6 +75,10 @@ export interface SignInResponse {
   retryAfter: number;
   /** Seconds that a grant may live at most, where an issuer vouches for the person only so long; else 0. */
   maxSeconds: number;
+  /** Whether the person has signed in for the web pages, and for no client. */
+  isPage: boolean;
+  /** Then the secret of the new session. It has no token yet: the first one costs the browser's signature, as each further one. */
+  sessionSecret: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -105,6 +109,10 @@ export interface BeginIssuerSignInRequest {
     | undefined;
   /** Instead of a request: the code that a device shows. */
   userCode: string;
+  /** Instead of both: the key of a browser that signs in on the web pages, as in Sessions.Start. */
+  publicKey: Buffer;
+  /** For the log. */
+  requestId: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -628,6 +636,8 @@ function createBaseSignInResponse(): SignInResponse {
     clientName: "",
     retryAfter: 0,
     maxSeconds: 0,
+    isPage: false,
+    sessionSecret: "",
     _unknownFields: undefined,
   };
 }
@@ -663,6 +673,12 @@ export const SignInResponse = {
     }
     if (message.maxSeconds !== 0) {
       writer.uint32(80).int32(message.maxSeconds);
+    }
+    if (message.isPage !== false) {
+      writer.uint32(88).bool(message.isPage);
+    }
+    if (message.sessionSecret !== "") {
+      writer.uint32(98).string(message.sessionSecret);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -753,6 +769,22 @@ export const SignInResponse = {
           }
 
           message.maxSeconds = reader.int32();
+          continue;
+        }
+        case 11: {
+          if (tag !== 88) {
+            break;
+          }
+
+          message.isPage = reader.bool();
+          continue;
+        }
+        case 12: {
+          if (tag !== 98) {
+            break;
+          }
+
+          message.sessionSecret = reader.string();
           continue;
         }
       }
@@ -895,7 +927,15 @@ export const ListSignInIssuersResponse_Issuer = {
 };
 
 function createBaseBeginIssuerSignInRequest(): BeginIssuerSignInRequest {
-  return { issuer: "", publicUrl: "", request: undefined, userCode: "", _unknownFields: undefined };
+  return {
+    issuer: "",
+    publicUrl: "",
+    request: undefined,
+    userCode: "",
+    publicKey: Buffer.alloc(0),
+    requestId: "",
+    _unknownFields: undefined,
+  };
 }
 
 export const BeginIssuerSignInRequest = {
@@ -911,6 +951,12 @@ export const BeginIssuerSignInRequest = {
     }
     if (message.userCode !== "") {
       writer.uint32(34).string(message.userCode);
+    }
+    if (message.publicKey.length !== 0) {
+      writer.uint32(42).bytes(message.publicKey);
+    }
+    if (message.requestId !== "") {
+      writer.uint32(50).string(message.requestId);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -953,6 +999,22 @@ export const BeginIssuerSignInRequest = {
           }
 
           message.userCode = reader.string();
+          continue;
+        }
+        case 5: {
+          if (tag !== 42) {
+            break;
+          }
+
+          message.publicKey = Buffer.from(reader.bytes());
+          continue;
+        }
+        case 6: {
+          if (tag !== 50) {
+            break;
+          }
+
+          message.requestId = reader.string();
           continue;
         }
       }
@@ -2257,7 +2319,10 @@ export const OAuthService = {
       BeginIssuerSignInResponse.encode(value).finish(),
     responseDeserialize: (value: Buffer): BeginIssuerSignInResponse => BeginIssuerSignInResponse.decode(value),
   },
-  /** Ends it: checks the authorization response, and who the issuer says the person is. Returns a sealed request as SignIn does. */
+  /**
+   * Ends it: checks the authorization response, and who the issuer says the person is. Returns a sealed request as SignIn does, or
+   * a session of the web pages.
+   */
   endIssuerSignIn: {
     path: "/portico.auth.v1.OAuth/EndIssuerSignIn" as const,
     requestStream: false as const,

@@ -81,6 +81,7 @@ export interface Event {
     | { $case: "personLinked"; value: PersonLinked }
     | { $case: "personSignedIn"; value: PersonSignedIn }
     | { $case: "personRead"; value: PersonRead }
+    | { $case: "personUnlinked"; value: PersonUnlinked }
     | { $case: "backupRestored"; value: BackupRestored }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
@@ -341,6 +342,14 @@ export interface PersonRead {
   subject: string;
   scopes: string[];
   refreshToken: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
+/** The account no longer stands for the person. What came of the link ends. */
+export interface PersonUnlinked {
+  namespace: string;
+  issuer: string;
+  subject: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -741,7 +750,14 @@ export interface PageSession {
   /** Newest last. */
   access: Token[];
   /** Moves on with each access token. */
-  expires: Timestamp | undefined;
+  expires:
+    | Timestamp
+    | undefined;
+  /** As in Grant: by which issuer the person signed in. */
+  issuer: string;
+  subject: string;
+  /** Set where the issuer vouches for the person only until then. */
+  ends: Timestamp | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1062,6 +1078,9 @@ export const Event = {
         break;
       case "personRead":
         PersonRead.encode(message.event.value, writer.uint32(498).fork()).join();
+        break;
+      case "personUnlinked":
+        PersonUnlinked.encode(message.event.value, writer.uint32(618).fork()).join();
         break;
       case "backupRestored":
         BackupRestored.encode(message.event.value, writer.uint32(642).fork()).join();
@@ -1488,6 +1507,14 @@ export const Event = {
           }
 
           message.event = { $case: "personRead", value: PersonRead.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 77: {
+          if (tag !== 618) {
+            break;
+          }
+
+          message.event = { $case: "personUnlinked", value: PersonUnlinked.decode(reader, reader.uint32()) };
           continue;
         }
         case 80: {
@@ -3243,6 +3270,67 @@ export const PersonRead = {
           }
 
           message.refreshToken = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
+function createBasePersonUnlinked(): PersonUnlinked {
+  return { namespace: "", issuer: "", subject: "", _unknownFields: undefined };
+}
+
+export const PersonUnlinked = {
+  encode(message: PersonUnlinked, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonUnlinked {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonUnlinked();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
           continue;
         }
       }
@@ -6091,6 +6179,9 @@ function createBasePageSession(): PageSession {
     publicKey: Buffer.alloc(0),
     access: [],
     expires: undefined,
+    issuer: "",
+    subject: "",
+    ends: undefined,
     _unknownFields: undefined,
   };
 }
@@ -6114,6 +6205,15 @@ export const PageSession = {
     }
     if (message.expires !== undefined) {
       Timestamp.encode(message.expires, writer.uint32(50).fork()).join();
+    }
+    if (message.issuer !== "") {
+      writer.uint32(58).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(66).string(message.subject);
+    }
+    if (message.ends !== undefined) {
+      Timestamp.encode(message.ends, writer.uint32(74).fork()).join();
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -6174,6 +6274,30 @@ export const PageSession = {
           message.expires = Timestamp.decode(reader, reader.uint32());
           continue;
         }
+        case 7: {
+          if (tag !== 58) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 8: {
+          if (tag !== 66) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 9: {
+          if (tag !== 74) {
+            break;
+          }
+
+          message.ends = Timestamp.decode(reader, reader.uint32());
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -6193,6 +6317,9 @@ export const PageSession = {
     message.expires = (object.expires !== undefined && object.expires !== null)
       ? Timestamp.fromPartial(object.expires)
       : undefined;
+    message.issuer = object.issuer ?? "";
+    message.subject = object.subject ?? "";
+    message.ends = (object.ends !== undefined && object.ends !== null) ? Timestamp.fromPartial(object.ends) : undefined;
     return message;
   },
 };
