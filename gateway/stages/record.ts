@@ -82,11 +82,14 @@ export class RequestState implements FailedRequest, CountedCall {
    */
   isLogged = true;
 
-  constructor({ headers: { requestId }, remoteAddress }: GatewayRequest, dialect: Dialect) {
+  constructor({ headers, remoteAddress }: GatewayRequest, dialect: Dialect) {
+    const { requestId } = headers;
     this.dialect = dialect;
     this.address = remoteAddress;
     const isGiven = requestId !== undefined && isRequestId(requestId);
     this.requestId = isGiven ? requestId : `${PROCESS}-${(++requests).toString(36)}`;
+    // Portico's own pages name the request by it, to people and to the authority.
+    headers.requestId = this.requestId;
   }
 
   /**

@@ -1,5 +1,4 @@
 /** What a client asks for in an authorization request (RFC 6749 §4.1.1, RFC 7636, RFC 8707). */
-import { isRequestId } from "../../../src/call/metadata.js";
 import { parsePattern } from "../../../src/contract/resource.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { GatewayRequestHead } from "../../http/message.js";
@@ -83,6 +82,5 @@ export function redirectTo(
 
 /** Where a request comes from, for the throttle and the audit trail. */
 export function originAndId({ remoteAddress, headers }: GatewayRequestHead): { address: string; requestId: string } {
-  const { requestId = "" } = headers;
-  return { address: remoteAddress, requestId: isRequestId(requestId) ? requestId : "" };
+  return { address: remoteAddress, requestId: headers.requestId ?? "" };
 }

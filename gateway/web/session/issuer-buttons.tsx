@@ -24,7 +24,7 @@ export function IssuerButtons({ namespace, isAgain }: IssuerButtonsProps) {
     );
   }
   return (
-    <div class="stack issuers">
+    <div class="stack">
       {issuers.map((issuer) => (
         <IssuerButton key={issuer.id} {...issuer} />
       ))}
@@ -37,9 +37,11 @@ function IssuerButton({ id, name }: { readonly id: string; readonly name: string
   const { busy, error, submit } = useSubmit(() => leaveFor(id));
   return (
     <>
-      <Button busy={busy} onClick={submit}>
-        Continue with {name}
-      </Button>
+      <p class="actions">
+        <Button busy={busy} onClick={submit}>
+          Continue with {name}
+        </Button>
+      </p>
       {error && <ErrorNotice error={error} />}
     </>
   );
