@@ -65,6 +65,8 @@ interface SetOptions {
   readonly enabled?: true;
   readonly link?: string;
   readonly on?: readonly string[];
+  /** Of all issuers if true. */
+  readonly unlink?: string | true;
 }
 
 interface CreateOptions extends PasswordOptions {
@@ -104,13 +106,14 @@ const setPassword = gatewayCommand({
 
 const setAccount = gatewayCommand({
   usage: "account <account>",
-  summary: "disable or enable an account, link it, or let it administer resources",
+  summary: "disable or enable an account, say which person it is, or let it administer resources",
   examples: [
     "portico auth set account bob --disabled",
     "portico auth set account bob --enabled    its keys work again",
     "portico auth set account bob --link=google:108204268033311374519",
     "portico auth set account dora --on='service:orders:*'",
     "portico auth set account dora --on=    administers no resources any more",
+    "portico auth set account bob --unlink=google    ends what came of it",
   ],
   options: [
     new Option("--disabled", "end its logins, and refuse its keys; when this returns, nothing accepts them").conflicts(
@@ -121,14 +124,19 @@ const setAccount = gatewayCommand({
       "disabled",
       "enabled",
     ]),
+    new Option(
+      "--unlink [issuer]",
+      "let nobody sign in to it by this issuer, or by any; when this returns, nothing accepts what came of it",
+    ).conflicts(["disabled", "enabled", "link"]),
     onOption("administers rules, limits and keys of these alone; again for more").conflicts([
       "disabled",
       "enabled",
       "link",
+      "unlink",
     ]),
   ],
   completion: [accountNames],
-  async run({ io, client, output }, name: string, { disabled, enabled, link, on }: SetOptions) {
+  async run({ io, client, output }, name: string, { disabled, enabled, link, unlink, on }: SetOptions) {
     if (on !== undefined) {
       const value = await withSuggestion(setAdministered(client, name, on), name, client, accounts);
       return printItem(io, output, { name, value, text: [administeredText(on)] });
@@ -137,8 +145,14 @@ const setAccount = gatewayCommand({
       const value = await withSuggestion(linkAccount(client, name, link), name, client, accounts);
       return printItem(io, output, { name, value, text: ["Account linked"] });
     }
+    if (unlink !== undefined) {
+      const request = client.ask("auth/Accounts/Unlink", { name, issuer: unlink === true ? "" : unlink });
+      const value = await withSuggestion(request, name, client, accounts);
+      const text = `Account unlinked from ${value.people === 1 ? "1 person" : `${value.people} people`}`;
+      return printItem(io, output, { name, value, text: [text] });
+    }
     if (!disabled && !enabled) {
-      throw new CommandError("Nothing to set. Give --disabled, --enabled, --link or --on", EXIT.usage);
+      throw new CommandError("Nothing to set. Give --disabled, --enabled, --link, --unlink or --on", EXIT.usage);
     }
     // Asked before: afterwards, a disabled account cannot ask.
     const own = disabled ? await client.ask("auth/Auth/WhoAmI") : undefined;

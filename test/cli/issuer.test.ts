@@ -1,4 +1,4 @@
-// `portico auth create issuer` for people, and `set account --link`.
+// `portico auth create issuer` for people, and `set account --link` and `--unlink`.
 import t from "tap";
 import { openDoor } from "../oauth/browser.js";
 import { portico } from "./command-line.js";
@@ -24,4 +24,14 @@ t.test("an issuer of people shows where it sends them back to, and never its sec
   t.match(await auth("set", "account", "admin", "--link=company"), { exit: 2, stderr: /--link must be/ });
   t.match(await auth("set", "account", "admin", "--link=company:a:b"), { exit: 0, stdout: /Account linked/ });
   t.match(await auth("set", "account", "admim", "--link=company:c"), { exit: 1, stderr: /admin/ });
+  t.match(await auth("set", "account", "admin", "--unlink", "--link=company:c"), { exit: 2 });
+  t.match(await auth("set", "account", "admin", "--unlink=other"), {
+    exit: 1,
+    stderr: /admin is nobody whom other names/,
+  });
+  const unlinked = { exit: 0, stdout: /Account unlinked from 1 person/ };
+  t.match(await auth("set", "account", "admin", "--unlink=company"), unlinked);
+  await auth("set", "account", "admin", "--link=company:a");
+  t.match(await auth("set", "account", "admin", "--unlink"), unlinked, "from all issuers");
+  t.match(await auth("set", "account", "admin", "--unlink"), { exit: 1, stderr: /admin is nobody/ });
 });

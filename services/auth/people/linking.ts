@@ -35,7 +35,7 @@ export async function link(
     const present = state.people.link({ namespace, issuer, subject });
     if (present?.account === name) return [];
     if (present !== undefined) {
-      throw failedPrecondition(`${issuer}:${subject} is the account ${present.account}; delete that account first`);
+      throw failedPrecondition(`${issuer}:${subject} is the account ${present.account}; unlink it first`);
     }
     return [linked({ namespace, issuer, subject, account: name })];
   });

@@ -51,7 +51,7 @@ async function administrator(t: Test, scope: string) {
   return { door, secret: ((await response.json()) as { accessToken: string }).accessToken };
 }
 
-t.test("an administrator of accounts links no account that administers, and creates no issuer", async (t) => {
+t.test("an administrator of accounts links and unlinks none that administers, and creates no issuer", async (t) => {
   const { door, secret } = await administrator(t, "admin:accounts");
   await door.auth("Issuers/Create", { name: "company", url: "https://issuer.example", signIn: NAMED });
   await door.auth("Accounts/Create", { name: "bob", withoutPassword: true, scopes: ["employee"] });
@@ -63,5 +63,9 @@ t.test("an administrator of accounts links no account that administers, and crea
   await t.rejects(link("bob", "company", ""), /subject: must have/);
   await link("bob");
   await link("bob");
+  await door.auth("Accounts/Link", { name: "admin", issuer: "company", subject: "2" });
+  const unlink = (name: string) => door.auth("Accounts/Unlink", { name }, secret);
+  await t.rejects(unlink("admin"), /only an account with the scope admin may do this/);
+  t.same(await unlink("bob"), { people: 1 });
   await t.rejects(door.auth("Issuers/Create", { name: "own", url: "https://issuer.example" }, secret), /admin/);
 });
