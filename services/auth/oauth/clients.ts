@@ -60,7 +60,8 @@ async function create(
   const id = namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`;
   const secret = confidential ? createToken("clientSecret") : "";
   const secretSha256 = confidential ? hashToken(secret) : Buffer.alloc(0);
-  const client: OAuthClient = { namespace, id, name, redirectUris, secretSha256, created: undefined };
+  const unset = { created: undefined, revision: 0n };
+  const client: OAuthClient = { namespace, id, name, redirectUris, secretSha256, ...unset };
   await changes.issue(authorOf(context), ({ oauth }) => {
     if (oauth.client(id) !== undefined) throw alreadyExists(`a client with the name ${name} exists already`);
     if (oauth.clientsOf(namespace).length >= MAX_CLIENTS) {

@@ -33,6 +33,14 @@ export function registeredClient({ oauth }: State, id: string): KnownClient | un
   return id === CLI_CLIENT ? CLI : oauth.client(id);
 }
 
+/**
+ * The revision that registered the client; 0 for the command line's, and for one with a metadata
+ * document.
+ */
+export function revisionOf({ oauth }: State, id: string): number {
+  return Number(oauth.client(id)?.revision ?? 0n);
+}
+
 /** Whether the ID is the URL of a metadata document, which no authority has. */
 export function isDocumentUrl(id: string): boolean {
   return /^https?:\/\//.test(id);

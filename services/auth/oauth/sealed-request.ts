@@ -9,6 +9,7 @@ import type { PasswordHash } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { State } from "../log/state/state.js";
 import { type IssuerSession, isInForce } from "../people/issuer-session.js";
+import { revisionOf } from "./known-client.js";
 import { opened, sealed } from "./seal.js";
 
 /** How long a person may take to consent, in milliseconds. */
@@ -25,6 +26,8 @@ export interface SealedRequest {
   readonly expires: number;
   readonly request: AuthorizationRequest;
   readonly clientName: string;
+  /** The revision that registered the client (`revisionOf`): a later one with its ID is another. */
+  readonly clientRevision: number;
   /** The hash of the device code, in hexadecimal; "" for a request of a browser. */
   readonly device: string;
   /** Absent where the person has proved a password. */
@@ -36,13 +39,14 @@ export function seal({ contextSecret }: State, request: SealedRequest): string {
 }
 
 /**
- * The request; undefined if it is not ours, too old, or its account or link has changed,
+ * The request; undefined if it is not ours, too old, or its account, link or client has changed,
  * or the account is disabled.
  */
 export function open(state: State, text: string, now: number): SealedRequest | undefined {
   const request = opened(state.contextSecret, "consent", text) as SealedRequest | undefined;
   if (request === undefined || request.expires <= now) return undefined;
   const { namespace, account: name, by } = request;
+  if (revisionOf(state, request.request.clientId) !== request.clientRevision) return undefined;
   const account = state.account(namespace, name);
   if (account === undefined || account.disabled || fingerprint(account.password) !== request.password) return undefined;
   return by === undefined || isInForce(state, namespace, name, by) ? request : undefined;

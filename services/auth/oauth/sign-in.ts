@@ -30,7 +30,7 @@ import type { Attempt } from "../people/attempt.js";
 import type { IssuerSession } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
-import { isDocumentUrl, registeredClient } from "./known-client.js";
+import { isDocumentUrl, registeredClient, revisionOf } from "./known-client.js";
 import { areScopes, MCP_RESOURCE, resourcesOf } from "./scopes.js";
 import { CONSENT_TIME, fingerprint, open, type SealedRequest, seal } from "./sealed-request.js";
 import { CODE_LIFE, createGrantId } from "./tokens.js";
@@ -80,8 +80,10 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
   if (asked.request !== undefined) {
     const problem = problemOf(state, asked.request, namespace);
     if (problem !== undefined) return { ...REFUSED, error: problem };
-    const clientName = registeredClient(state, asked.request.clientId)?.name ?? "";
-    return shown(changes, { ...sealed, password, request: asked.request, clientName, device: "" });
+    const { clientId } = asked.request;
+    const clientName = registeredClient(state, clientId)?.name ?? "";
+    const clientRevision = revisionOf(state, clientId);
+    return shown(changes, { ...sealed, password, request: asked.request, clientName, clientRevision, device: "" });
   }
   userCodes.check(namespace, account, asked.address);
   const device = state.oauth.deviceByUserCode(hashUserCode(asked.userCode));
@@ -94,7 +96,8 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
   userCodes.succeeded(namespace, account, asked.address);
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
-  return shown(changes, { ...sealed, password, request, clientName, device: sha256.toString("hex") });
+  const clientRevision = revisionOf(state, clientId);
+  return shown(changes, { ...sealed, password, request, clientName, clientRevision, device: sha256.toString("hex") });
 }
 
 /** Why the request of a client is refused. Gateways have checked it before. */

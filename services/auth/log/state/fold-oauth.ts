@@ -29,9 +29,9 @@ type OAuthFold = {
 };
 
 export const FOLD_OAUTH: OAuthFold = {
-  oauthClientCreated: ({ oauth, namespaces }, { client }, created) => {
+  oauthClientCreated: ({ oauth, namespaces, revision }, { client }, created) => {
     if (client === undefined || !namespaces.has(client.namespace) || oauth.client(client.id) !== undefined) return {};
-    oauth.putClient({ ...client, created });
+    oauth.putClient({ ...client, created, revision: BigInt(revision) });
     return { record: ["client created", client.id] };
   },
   oauthClientDeleted: ({ oauth }, { namespace, id }) => {

@@ -664,7 +664,11 @@ export interface OAuthClient {
   redirectUris: string[];
   /** Of its secret; empty for a public client. */
   secretSha256: Buffer;
-  created: Timestamp | undefined;
+  created:
+    | Timestamp
+    | undefined;
+  /** The revision that made the client. It tells it from a later one with its ID. */
+  revision: bigint;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -5548,6 +5552,7 @@ function createBaseOAuthClient(): OAuthClient {
     redirectUris: [],
     secretSha256: Buffer.alloc(0),
     created: undefined,
+    revision: 0n,
     _unknownFields: undefined,
   };
 }
@@ -5571,6 +5576,12 @@ export const OAuthClient = {
     }
     if (message.created !== undefined) {
       Timestamp.encode(message.created, writer.uint32(50).fork()).join();
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(56).int64(message.revision);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -5631,6 +5642,14 @@ export const OAuthClient = {
           message.created = Timestamp.decode(reader, reader.uint32());
           continue;
         }
+        case 7: {
+          if (tag !== 56) {
+            break;
+          }
+
+          message.revision = reader.int64() as bigint;
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -5650,6 +5669,7 @@ export const OAuthClient = {
     message.created = (object.created !== undefined && object.created !== null)
       ? Timestamp.fromPartial(object.created)
       : undefined;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
 };
