@@ -9,7 +9,6 @@ import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type Address, parseGrpcTarget } from "../../src/address/address.js";
 import { type Config, type Flags, SETTINGS } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
-import type { Instance } from "../../src/gen/portico/registry/v1/registry.js";
 import type { Clients } from "../../src/kit/clients.js";
 import { listNamespacesOf } from "../../src/kit/namespace-data.js";
 import { installationStore } from "../../src/kit/shared-store.js";
@@ -112,7 +111,7 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
 
 /** Connects to the instances of this process without a socket. */
 function connectorOf(
-  instances: readonly Pick<Instance, "service" | "id">[],
+  instances: Awaited<ReturnType<typeof joinOwn>>,
   dispatcher: GrpcPort["dispatcher"],
   connectTo: ReturnType<typeof externalConnector>,
 ): RegistrySource["connect"] {

@@ -57,6 +57,7 @@ const NAMES = [
   "portico_service_instances gauge service state",
   "portico_service_overload_refused_total counter service",
   "portico_sign_ins_total counter kind",
+  "portico_spans_dropped_total counter reason",
   "portico_store_errors_total counter store",
 ];
 

@@ -20,7 +20,7 @@ const slowBody: Fault = {
       name: "the gateway decides again when the body has come",
       file: "gateway/stages/admit.ts",
       edits: [
-        ["return { admission: await guard.admit(credentials, target.endpoint), body };", "return { admission, body };"],
+        ["return { admission: await decider.admit(credentials, target.endpoint), body };", "return { admission, body };"],
       ],
     },
   ],
