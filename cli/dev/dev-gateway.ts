@@ -3,7 +3,7 @@
  * register at it.
  */
 
-import { formatGrpcTarget } from "../../src/address/address.js";
+import { formatGrpcTarget, formatHttpAddress } from "../../src/address/address.js";
 import { SYSTEM } from "../../src/call/admission.js";
 import type { Config } from "../../src/config/config.js";
 import { RegistryService } from "../../src/gen/portico/registry/v1/registry.js";
@@ -43,7 +43,13 @@ export async function openDevGateway(config: Config, log: Logger, signal: AbortS
     instances.close();
     await stop();
   };
-  return { url: httpUrl(config, http), grpc: formatGrpcTarget(grpc!), instances, enrol, close };
+  return {
+    url: httpUrl(config, http) ?? formatHttpAddress(http),
+    grpc: formatGrpcTarget(grpc!),
+    instances,
+    enrol,
+    close,
+  };
 }
 
 /** The instances that are registered now. */

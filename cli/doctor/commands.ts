@@ -88,7 +88,7 @@ function ownUrl(flags: Flags, env: NodeJS.ProcessEnv): string | undefined {
   try {
     const { publicUrl, http, httpTlsCert } = loadConfig(flags, env);
     if (publicUrl !== undefined) return publicUrl;
-    if (http.port === 0 || httpTlsCert !== undefined) return undefined;
+    if ("path" in http || http.port === 0 || httpTlsCert !== undefined) return undefined;
     const host = ["0.0.0.0", "::"].includes(http.host) ? "127.0.0.1" : http.host;
     return `http://${formatAddress({ host, port: http.port })}`;
   } catch (error) {

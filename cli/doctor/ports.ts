@@ -1,7 +1,10 @@
 /** Who listens on the ports of a role. */
+
+import { get } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
-import { type Address, formatAddress } from "../../src/address/address.js";
+import { text } from "node:stream/consumers";
+import { type Address, formatAddress, formatHttpAddress, type HttpAddress } from "../../src/address/address.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
 import { GRPC_PORT, HTTP_PORT, type RoleName } from "../../src/config/setting.js";
 import { ListenError } from "../../src/process/listen.js";
@@ -24,10 +27,10 @@ export function checkPorts(role: RoleName, config: Config, signal: AbortSignal):
 
 async function checkPort(key: Key, config: Config, signal: AbortSignal): Promise<Finding> {
   const { variable } = SETTINGS[key];
-  const { port } = config[key];
-  const name = `${formatAddress(config[key])} (${variable})`;
-  if (port === 0) return ok(`${name} is any free port`);
-  if (!(await isAnswered(reachable(config[key])))) return tryToListen(key, config, name);
+  const address = config[key];
+  const name = `${formatHttpAddress(address)} (${variable})`;
+  if ("port" in address && address.port === 0) return ok(`${name} is any free port`);
+  if (!(await isAnswered("path" in address ? address : reachable(address)))) return tryToListen(key, config, name);
   if (await isPortico(key, config, signal)) return ok(`Portico responds at ${name}`);
   return problem(`Another program listens on ${name}: stop it, or name another address in ${variable}`);
 }
@@ -49,9 +52,9 @@ export function reachable({ host, port }: Address): Address {
   return host === "::" ? { host: "::1", port } : { host, port };
 }
 
-function isAnswered(address: Address): Promise<boolean> {
+function isAnswered(address: HttpAddress): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(address);
+    const socket = "path" in address ? connect(address.path) : connect(address);
     const end = (answered: boolean) => () => {
       socket.destroy();
       resolve(answered);
@@ -61,7 +64,9 @@ function isAnswered(address: Address): Promise<boolean> {
 }
 
 async function isPortico(key: Key, config: Config, signal: AbortSignal): Promise<boolean> {
-  const address = formatAddress(reachable(config[key]));
+  const wanted = config[key];
+  if ("path" in wanted) return isPorticoAt(wanted.path);
+  const address = formatAddress(reachable(wanted));
   const cert = { http: config.httpTlsCert, grpc: config.tlsCert, admin: undefined }[key];
   // With TLS a name is needed to call; see checkGateway.
   if (cert !== undefined) return true;
@@ -69,10 +74,25 @@ async function isPortico(key: Key, config: Config, signal: AbortSignal): Promise
   try {
     const base = new URL(`http://${address}`);
     const { body } = await send(base, { method: "GET", path: "/livez", timeoutMs: DEADLINE_MS, signal });
-    return body === '{"Status":"alive"}';
+    return body === ALIVE;
   } catch {
     return false;
   }
+}
+
+const ALIVE = '{"Status":"alive"}';
+
+/** @param socketPath of a Unix socket */
+function isPorticoAt(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const request = get({ socketPath, path: "/livez", signal: AbortSignal.timeout(DEADLINE_MS) }, (response) => {
+      text(response).then(
+        (body) => resolve(body === ALIVE),
+        () => resolve(false),
+      );
+    });
+    request.on("error", () => resolve(false));
+  });
 }
 
 /** Whether the server sends the settings frame that begins HTTP/2 (RFC 9113 §3.4). */

@@ -8,7 +8,7 @@ import { type Authority, type AuthorityOptions, openAuthority } from "../../serv
 import { externalServiceOf } from "../../services/registry/configured-service.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { type Address, formatAddress, type GrpcTarget } from "../../src/address/address.js";
+import { formatAddress, type GrpcTarget, type HttpAddress } from "../../src/address/address.js";
 import { isOwnAddress } from "../../src/address/own-address.js";
 import type { Flags } from "../../src/config/config.js";
 import { Code, StatusError } from "../../src/errors.js";
@@ -143,7 +143,7 @@ interface RegistryParts {
   /** Built-in services that this process is about to serve. */
   readonly services: readonly Service[];
   /** The addresses at which this process is about to listen; default: none is known. */
-  readonly listening?: readonly Address[];
+  readonly listening?: readonly HttpAddress[];
 }
 
 /**

@@ -6,7 +6,13 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
-import { type Address, formatAddress, formatGrpcTarget } from "../../src/address/address.js";
+import {
+  type Address,
+  formatAddress,
+  formatGrpcTarget,
+  formatHttpAddress,
+  type HttpAddress,
+} from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import { aligned } from "../terminal/output.js";
 import { quoted } from "../terminal/text.js";
@@ -28,7 +34,7 @@ export interface BannerOptions {
 /** The banner as text. It ends with `Ready`, or with the reason why the process is not ready. */
 export function banner({ title, running, config, hasStore, env }: BannerOptions): string {
   const table = aligned(rowsOf(running, config, hasStore, env), "   ").map((row) => `  ${row}`);
-  const commands = running.http && hasStore ? commandsToTry(httpUrl(config, running.http), config) : [];
+  const commands = running.http && hasStore ? commandsToTry(running.http, config) : [];
   const tries = commands.length > 0 ? ["", "  Try", "", ...commands.map((command) => `      ${command}`)] : [];
   const lines = [...table, ...firstPassword(running), ...firstPage(running, config), ...tries];
   return [
@@ -62,7 +68,8 @@ function firstPassword({ firstStart }: Running): string[] {
 
 /** Where a new installation begins. */
 function firstPage({ firstStart, http }: Running, config: Config): string[] {
-  return firstStart && http ? ["", `  Begin at ${httpUrl(config, http)} in a browser: four steps.`] : [];
+  const url = http && httpUrl(config, http);
+  return firstStart && url ? ["", `  Begin at ${url} in a browser: four steps.`] : [];
 }
 
 function rowsOf(
@@ -72,7 +79,7 @@ function rowsOf(
   env: NodeJS.ProcessEnv,
 ): Row[] {
   return [
-    ...(http ? pagesOf(httpUrl(config, http)) : []),
+    ...(http ? pagesOf(http, config) : []),
     ...(grpc ? [["gRPC", formatGrpcTarget(grpc)] as const] : []),
     ...(admin ? [["Metrics", metricsOf(admin)] as const] : []),
     ...workers.map(({ pid, admin }, index) => [`Worker ${index + 1}`, `${metricsOf(admin)}, process ${pid}`] as const),
@@ -93,12 +100,10 @@ function storeOf({ data }: Config, env: NodeJS.ProcessEnv, firstStart: Running["
   return [folder, ["Password", `of admin: ${shorten(password, env)}`]];
 }
 
-function pagesOf(url: string): Row[] {
-  return [
-    ["HTTP", url],
-    ["Explore", `${url}/explore`],
-    ["Console", `${url}/console`],
-  ];
+function pagesOf(http: HttpAddress, config: Config): Row[] {
+  const url = httpUrl(config, http);
+  const port = ["HTTP", "path" in http || url === undefined ? formatHttpAddress(http) : url] as const;
+  return url === undefined ? [port] : [port, ["Explore", `${url}/explore`], ["Console", `${url}/console`]];
 }
 
 function metricsOf(admin: Address): string {
@@ -110,17 +115,22 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-/** The address of the HTTP port for callers. */
-export function httpUrl({ httpTlsCert }: Config, http: Address): string {
+/** The address of the HTTP port for callers. Of a Unix socket it is the proxy's, if a setting has it. */
+export function httpUrl({ httpTlsCert, publicUrl }: Config, http: HttpAddress): string | undefined {
+  if ("path" in http) return publicUrl;
   return `${httpTlsCert === undefined ? "http" : "https"}://${formatAddress(http)}`;
 }
 
-function commandsToTry(http: string, { ownServices }: Config): string[] {
-  const url = http === "http://127.0.0.1:8080" ? "" : ` --url ${http}`;
+function commandsToTry(http: HttpAddress, config: Config): string[] {
+  const { ownServices } = config;
+  const url = httpUrl(config, http);
   const program = programName(process.argv[1] ?? "portico");
   const hasHelloworld = ownServices === "*" || ownServices.includes("helloworld");
-  const first = hasHelloworld ? [`curl '${http}/helloworld/call?name=Ada'`] : [];
-  return [...first, `${program} login${url}`, `${program} auth list rules`];
+  const base = "path" in http ? `--unix-socket ${quoted(http.path)} 'http://localhost` : `'${url}`;
+  const first = hasHelloworld ? [`curl ${base}/helloworld/call?name=Ada'`] : [];
+  if (url === undefined) return first;
+  const option = url === "http://127.0.0.1:8080" ? "" : ` --url ${url}`;
+  return [...first, `${program} login${option}`, `${program} auth list rules`];
 }
 
 /**

@@ -24,7 +24,7 @@ import { readConnection, readTypes } from "../../services/registry/connection-co
 import { ContractReader } from "../../services/registry/contract-reader.js";
 import type { Authorities } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
-import { parseGrpcTarget } from "../../src/address/address.js";
+import { type HttpAddress, parseGrpcTarget } from "../../src/address/address.js";
 import { accessLogOf } from "../../src/config/access-log.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../src/config/certificates.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
@@ -74,8 +74,13 @@ export const startGateway = processOf("gateway", async (opening) => {
   };
   const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog }, opening));
-  return { http: http.address, admin: admin.address, notReady };
+  return { http: addressOf(http, config), admin: admin.address, notReady };
 });
+
+/** The address of the open HTTP port. */
+export function addressOf({ address }: HttpPort, { http }: Pick<Config, "http">): HttpAddress {
+  return "path" in http ? http : address;
+}
 
 /**
  * How a catalog follows the registry in this process or in another one, and how it reaches
@@ -165,9 +170,13 @@ function followHttpCertificates({
   closed,
 }: Pick<Process, "config" | "log" | "closed">): Certificates | undefined {
   const certificates = followCertificates(config, { log, signal: closed }, HTTP_CERTIFICATES);
+  const { httpTlsClientCa, httpTlsCert } = SETTINGS;
+  if (certificates.cert !== undefined && "path" in config.http) {
+    const reason = `${SETTINGS.http.variable} is a Unix socket, which no other machine reads`;
+    throw new ConfigError(`${httpTlsCert.variable} is set, but ${reason}: leave it out, and let the proxy speak TLS`);
+  }
   if (certificates.cert !== undefined) return certificates;
   if (certificates.ca === undefined) return undefined;
-  const { httpTlsClientCa, httpTlsCert } = SETTINGS;
   const reason = "clients show certificates only to a port that speaks TLS";
   throw new ConfigError(`${httpTlsClientCa.variable} is set without ${httpTlsCert.variable}: ${reason}`);
 }

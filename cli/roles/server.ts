@@ -6,7 +6,7 @@ import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
 import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
-import { type Address, parseGrpcTarget } from "../../src/address/address.js";
+import { type HttpAddress, parseGrpcTarget } from "../../src/address/address.js";
 import { type Config, type Flags, SETTINGS } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
 import type { Clients } from "../../src/kit/clients.js";
@@ -24,7 +24,7 @@ import { openAdminPort } from "./admin-port.js";
 import { accessTo, joinOwn, openOwnAuthority, openRegistry, type StoreOptions } from "./authority.js";
 import { clientsWithin } from "./built-in-clients.js";
 import { BUILT_IN_SERVICES } from "./built-in-services.js";
-import { openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
+import { addressOf, openCatalog, openHttpPort, type RegistrySource } from "./gateway.js";
 import { countStoreErrors } from "./measures.js";
 import { openServices } from "./open-services.js";
 import { healthOf } from "./readiness.js";
@@ -43,7 +43,7 @@ export function runServer(flags: Flags & StoreOptions, io: Io): Promise<number> 
 
 /** A server, with further parts for a command that runs it in its own process. */
 export interface OpenServer extends Opened {
-  readonly http: Address;
+  readonly http: HttpAddress;
   /** Handles calls of this process to any of its services. */
   readonly dispatcher: GrpcPort["dispatcher"];
   readonly enrol: Authority["enrol"];
@@ -106,7 +106,8 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog, authority }, opening));
   dispatcher.forward = forwardTo(catalog.routes, guard);
-  return { http: http.address, grpc: grpc.target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
+  const { target } = grpc;
+  return { http: addressOf(http, config), grpc: target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
 }
 
 /** Connects to the instances of this process without a socket. */

@@ -1,7 +1,7 @@
 /** Starts a process: opens its parts, and closes them again if one cannot be opened. */
 import { setFlagsFromString } from "node:v8";
 import type { Authority } from "../../services/auth/authority.js";
-import type { Address, GrpcTarget } from "../../src/address/address.js";
+import type { Address, GrpcTarget, HttpAddress } from "../../src/address/address.js";
 import type { Config } from "../../src/config/config.js";
 import type { RoleName } from "../../src/config/setting.js";
 import type { Logger } from "../../src/log.js";
@@ -12,7 +12,7 @@ import { unlessStopped } from "./stop.js";
 
 /** A running process: its addresses, and how to stop it. */
 export interface Running {
-  readonly http?: Address;
+  readonly http?: HttpAddress;
   readonly grpc?: GrpcTarget;
   /** The admin port of this process. A process that only manages workers has none. */
   readonly admin?: Address;

@@ -1,6 +1,7 @@
 /** Finds out whether the ports of a process are free, before it writes anything. */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
+import { findDeadSocket } from "../../gateway/node/unix-socket.js";
 import type { Config } from "../../src/config/config.js";
 import { listening } from "../../src/process/listen.js";
 
@@ -12,8 +13,13 @@ export async function tryPorts(keys: readonly ("http" | "grpc" | "admin")[], con
   const open: Server[] = [];
   try {
     for (const key of keys) {
+      const address = config[key];
+      if ("path" in address) {
+        await listening(key, config, () => findDeadSocket(address.path));
+        continue;
+      }
       const server = createServer();
-      await listening(key, config, () => once(server.listen({ ...config[key], exclusive: true }), "listening"));
+      await listening(key, config, () => once(server.listen({ ...address, exclusive: true }), "listening"));
       open.push(server);
     }
   } finally {

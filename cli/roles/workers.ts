@@ -12,10 +12,12 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { type Address, formatAddress } from "../../src/address/address.js";
+import { findDeadSocket, removeDeadSocket, SOCKET_UMASK } from "../../gateway/node/unix-socket.js";
+import { type Address, formatAddress, type HttpAddress } from "../../src/address/address.js";
 import { type Config, type Flags, flagName } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
 import type { Logger } from "../../src/log.js";
+import { ListenError, listening } from "../../src/process/listen.js";
 import { CommandError, EXIT, type Exit } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
@@ -43,7 +45,7 @@ const STOP_MS = 5_000;
 const FAILED_START_MS = 500;
 
 /** The first message of a worker to the primary: its addresses, or why it could not start. */
-type StartMessage = ({ readonly http: Address; readonly admin: Address } & ReadinessMessage) | FailureMessage;
+type StartMessage = ({ readonly http: HttpAddress; readonly admin: Address } & ReadinessMessage) | FailureMessage;
 
 /** Further messages of a worker, when its readiness changes. */
 interface ReadinessMessage {
@@ -86,7 +88,7 @@ async function startWorkers(config: Config, flags: Flags, log: Logger, signal: A
     return await unlessStopped(workers.start(), signal);
   } catch (error) {
     await workers.stop(FAILED_START_MS);
-    throw error;
+    throw error instanceof ListenError ? new CommandError(error.message) : error;
   }
 }
 
@@ -145,11 +147,20 @@ class Workers {
   }
 
   async start(): Promise<Running> {
+    await this.#prepareSocket();
     const indices = Array.from({ length: this.#config.workers }, (_, index) => index);
     const workers = await Promise.all(indices.map((index) => this.#startFirst(index)));
     const { http } = workers[0]!;
     const notReady = () => [...this.#notReady.values()].find((why) => why !== undefined);
     return { http, workers, notReady, stop: () => this.stop(this.#config.drain + STOP_MS) };
+  }
+
+  /** This process opens the port's Unix socket when the first worker listens, and removes it. */
+  async #prepareSocket(): Promise<void> {
+    const { http } = this.#config;
+    if (!("path" in http)) return;
+    removeDeadSocket(await listening("http", this.#config, () => findDeadSocket(http.path)));
+    process.umask(SOCKET_UMASK);
   }
 
   /** Stops each worker. A worker that takes longer than `timeoutMs` is killed. */
@@ -164,7 +175,7 @@ class Workers {
   }
 
   /** Starts a worker. From then on it is replaced whenever it dies. */
-  async #startFirst(index: number): Promise<WorkerProcess & { http: Address }> {
+  async #startFirst(index: number): Promise<WorkerProcess & { http: HttpAddress }> {
     const worker = this.#fork(index);
     const message = await firstMessage(worker);
     if ("failure" in message) throw new CommandError(message.failure, message.exit);

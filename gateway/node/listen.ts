@@ -2,8 +2,10 @@
  * Serves a handler on an HTTP port. The port reads its connections itself: HTTP/1.1 in http1/,
  * HTTP/2 in http2/.
  */
+import cluster from "node:cluster";
+import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import type { Address } from "../../src/address/address.js";
+import type { Address, HttpAddress } from "../../src/address/address.js";
 import type { TrustedProxies } from "../../src/address/client-address.js";
 import type { Certificates } from "../../src/config/certificates.js";
 import type { Config } from "../../src/config/config.js";
@@ -20,6 +22,7 @@ import { Peer } from "./peer.js";
 import { ProxiedConnections } from "./proxied-connections.js";
 import { shareReads } from "./shared-reads.js";
 import { createSecureServer } from "./tls.js";
+import { listenAtPath } from "./unix-socket.js";
 import { type WebSocketLimits, WebSockets } from "./websocket.js";
 
 type Limits = ConnectionLimits &
@@ -42,7 +45,7 @@ type Limits = ConnectionLimits &
   };
 
 /** @throws {Error} (rejects) when the port cannot be opened at the address */
-export async function listen(handler: RequestHandler, address: Address, limits: Limits): Promise<HttpPort> {
+export async function listen(handler: RequestHandler, address: HttpAddress, limits: Limits): Promise<HttpPort> {
   const port = new HttpPort(handler, limits);
   await port.open(address);
   return port;
@@ -80,6 +83,8 @@ export class HttpPort {
    */
   readonly #closeUnbegun: () => void;
   #address: Address = { host: "", port: 0 };
+  /** Whether the port is a Unix socket, whose peers have no IP addresses. */
+  #isUnix = false;
   #leaving = false;
 
   constructor(handler: RequestHandler, limits: Limits) {
@@ -111,19 +116,25 @@ export class HttpPort {
     this.#checks = setInterval(() => check(performance.now()), checkMs).unref();
   }
 
-  open(wanted: Address): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ ...wanted, backlog: MAX_UNACCEPTED }, () => {
-        this.#server.off("error", reject);
-        const { address: host, port } = this.#server.address() as AddressInfo;
-        this.#address = { host, port };
-        resolve();
-      });
-    });
+  async open(wanted: HttpAddress): Promise<void> {
+    this.#isUnix = "path" in wanted;
+    const listening = once(this.#server, "listening");
+    // In a cluster the primary opens the socket, and has prepared the path.
+    if ("path" in wanted && cluster.isPrimary) await listenAtPath(this.#server, wanted.path, MAX_UNACCEPTED);
+    else this.#server.listen({ ...wanted, backlog: MAX_UNACCEPTED });
+    await listening;
+    if ("path" in wanted) {
+      this.#address = { host: wanted.path, port: 0 };
+      return;
+    }
+    const { address: host, port } = this.#server.address() as AddressInfo;
+    this.#address = { host, port };
   }
 
-  /** The address at which the port listens. For port 0 it has the port that the system chose. */
+  /**
+   * The address at which the port listens. For port 0 it has the port that the system chose. For a
+   * Unix socket it has the path, and port 0.
+   */
   get address(): Address {
     return this.#address;
   }
@@ -171,7 +182,9 @@ export class HttpPort {
     const isProxied = proxyProtocol !== "none" && trustedProxies !== undefined && log !== undefined;
     /** The peers that PROXY headers name, by the TCP socket of the connection. */
     const peers = new WeakMap<Socket, Peer>();
-    const peerOf = (socket: Socket): Peer => peers.get(socket) ?? Peer.of(socket, trustedProxies);
+    const direct = (socket: Socket): Peer =>
+      this.#isUnix ? Peer.unix(trustedProxies) : Peer.of(socket, trustedProxies);
+    const peerOf = (socket: Socket): Peer => peers.get(socket) ?? direct(socket);
     const accepts = {
       h2: (socket: ClientSocket, below: Socket) => this.#acceptHttp2(socket, peerOf(below)),
       "http/1.1": (socket: ClientSocket, below: Socket) => this.#accept(socket, peerOf(below)),
@@ -179,7 +192,7 @@ export class HttpPort {
     const secure = tls && createSecureServer({ tls, handshakeTime: headerTime, accepts });
     if (!isProxied) {
       if (secure !== undefined) return { server: secure.server, closeUnbegun: secure.closeHandshakes };
-      const server = createServer(ACCEPTED, (socket) => this.#acceptPlain(socket, Peer.of(socket, trustedProxies)));
+      const server = createServer(ACCEPTED, (socket) => this.#acceptPlain(socket, direct(socket)));
       return { server, closeUnbegun() {} };
     }
     const onPeer = (socket: Socket, peer: Peer): void => {
@@ -191,7 +204,14 @@ export class HttpPort {
       peers.set(socket, peer);
       secure.server.emit("connection", socket);
     };
-    const proxied = new ProxiedConnections({ mode: proxyProtocol, proxies: trustedProxies, headerTime, log, onPeer });
+    const proxied = new ProxiedConnections({
+      mode: proxyProtocol,
+      proxies: trustedProxies,
+      peerOf: direct,
+      headerTime,
+      log,
+      onPeer,
+    });
     const closeUnbegun = (): void => {
       proxied.close();
       secure?.closeHandshakes();

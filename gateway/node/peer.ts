@@ -3,7 +3,7 @@
  * headers.
  */
 import type { Socket } from "node:net";
-import type { TrustedProxies } from "../../src/address/client-address.js";
+import { type TrustedProxies, UNIX_PEER } from "../../src/address/client-address.js";
 import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
 import { forwardedClient } from "../http/forwarded.js";
 
@@ -25,6 +25,11 @@ export class Peer {
     return new Peer(socket, proxies);
   }
 
+  /** A process of this machine, at the other end of a Unix socket. */
+  static unix(proxies: TrustedProxies | undefined): Peer {
+    return new Peer({ remoteAddress: UNIX_PEER }, proxies);
+  }
+
   /** The client that a PROXY header names. It may be another proxy. */
   static named(address: string, proxies: TrustedProxies): Peer {
     return new Peer({ remoteAddress: address }, proxies);
@@ -34,11 +39,11 @@ export class Peer {
    * A trusted proxy whose PROXY header names no client. Headers of its requests are not trusted,
    * because they may come from anyone.
    */
-  static unnamed(socket: Socket): Peer {
-    return new Peer(socket, undefined);
+  static unnamed(remoteAddress: string): Peer {
+    return new Peer({ remoteAddress }, undefined);
   }
 
-  /** The IP address of the peer; empty where the connection does not use IP, or is closed. */
+  /** The IP address of the peer, or `unix`; empty where the connection is closed. */
   get address(): string {
     this.#address ??= this.#source.remoteAddress ?? "";
     return this.#address;
@@ -46,7 +51,7 @@ export class Peer {
 
   /** The address under which the peer's memory is counted. */
   get memoryAddress(): string {
-    return this.address || "unix";
+    return this.address || "unknown";
   }
 
   /**

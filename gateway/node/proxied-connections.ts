@@ -14,6 +14,8 @@ export interface ProxiedOptions {
   /** `accept`: a connection may begin with the header; `require`: it must. */
   readonly mode: Exclude<Config["proxyProtocol"], "none">;
   readonly proxies: TrustedProxies;
+  /** The peer of a connection without a PROXY header. */
+  readonly peerOf: (socket: Socket) => Peer;
   /** Maximum time for the header, in milliseconds. */
   readonly headerTime: number;
   readonly log: Pick<Logger, "warn">;
@@ -30,8 +32,9 @@ export class ProxiedConnections {
   }
 
   accept(socket: Socket): void {
-    const { mode, proxies, headerTime } = this.#options;
-    const isTrusted = proxies.has(socket.remoteAddress ?? "");
+    const { mode, proxies, headerTime, peerOf } = this.#options;
+    const direct = peerOf(socket);
+    const isTrusted = proxies.has(direct.address);
     socket.on("error", () => {}); // The event "close" follows.
     if (mode === "require" && !isTrusted) {
       this.#refuse(
@@ -49,7 +52,7 @@ export class ProxiedConnections {
       stop();
       socket.pause();
       if (received.length > beginning.length) socket.unshift(received.subarray(beginning.length));
-      this.#options.onPeer(socket, this.#peerOf(socket, beginning));
+      this.#options.onPeer(socket, this.#peerOf(direct, beginning));
     };
     const onEnd = (): void => {
       // A load balancer that only checks whether the port is open sends nothing.
@@ -91,10 +94,9 @@ export class ProxiedConnections {
     return undefined;
   }
 
-  #peerOf(socket: Socket, { length, source }: ProxyHeader): Peer {
-    const { proxies } = this.#options;
-    if (length === 0) return Peer.of(socket, proxies);
-    return source === undefined ? Peer.unnamed(socket) : Peer.named(source, proxies);
+  #peerOf(direct: Peer, { length, source }: ProxyHeader): Peer {
+    if (length === 0) return direct;
+    return source === undefined ? Peer.unnamed(direct.address) : Peer.named(source, this.#options.proxies);
   }
 
   #refuse(socket: Socket, reason: string): void {

@@ -12,7 +12,7 @@
  */
 import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import type { Address } from "../../src/address/address.js";
+import type { HttpAddress } from "../../src/address/address.js";
 import { isBelowLocalhost, isLoopback } from "../../src/address/loopback.js";
 import type { Config } from "../../src/config/config.js";
 import { HttpError } from "../http/errors.js";
@@ -164,13 +164,14 @@ export class Hosts {
   }
 
   /**
-   * The host names of a port that listens at `address`. Any name is served where the address is not
-   * a loopback address and no names are configured.
+   * The host names of a port that listens at `address`. Any name is served where the address is
+   * neither a loopback address nor a Unix socket, and no names are configured.
    * @param names configured ones, in lower case and without ports; `*` means any
    */
-  static async of({ host }: Address, names: Config["httpHosts"]): Promise<Hosts> {
+  static async of(address: HttpAddress, names: Config["httpHosts"]): Promise<Hosts> {
     if (names === "*") return new Hosts([], true);
-    return new Hosts(names, !(await listensAtLoopback(host)));
+    // Only programs of this machine reach a Unix socket.
+    return new Hosts(names, "host" in address && !(await listensAtLoopback(address.host)));
   }
 
   /**

@@ -5,6 +5,9 @@ export interface Address {
   readonly port: number;
 }
 
+/** The address of an HTTP port: a TCP port, or the path of a Unix socket. */
+export type HttpAddress = Address | { readonly path: string };
+
 /** The address of a gRPC server: a port, with TLS or without, or the path of a unix socket. */
 export type GrpcTarget = (Address & { readonly tls?: true }) | { readonly path: string };
 
@@ -27,6 +30,22 @@ function readAddress(text: string): Address | undefined {
   return host === undefined || port > 65535 ? undefined : { host, port };
 }
 
+/**
+ * Reads `host:port` or `unix:/path`.
+ * @throws {SyntaxError} with the accepted forms
+ */
+export function parseHttpAddress(text: string): HttpAddress {
+  if (isUnixSocket(text)) return { path: readSocketPath(text) };
+  const address = readAddress(text);
+  if (address !== undefined) return address;
+  throw new SyntaxError("must be host:port, such as 127.0.0.1:8080 (port 0: any free one), or unix:/path");
+}
+
+/** The form that `parseHttpAddress` reads. */
+export function formatHttpAddress(address: HttpAddress): string {
+  return formatGrpcTarget(address);
+}
+
 /** The form that `parseGrpcTarget` reads. */
 export function formatGrpcTarget(target: GrpcTarget): string {
   if ("path" in target) return `${UNIX}${target.path}`;
@@ -39,16 +58,17 @@ export function formatGrpcTarget(target: GrpcTarget): string {
  * @throws {SyntaxError} with the accepted forms
  */
 export function parseGrpcTarget(text: string): GrpcTarget {
-  if (isUnixSocket(text)) {
-    const path = SOCKET_PATH.exec(text)?.[1];
-    if (path === undefined)
-      throw new SyntaxError("must be unix: and an absolute path, of 107 ASCII characters at most");
-    return { path };
-  }
+  if (isUnixSocket(text)) return { path: readSocketPath(text) };
   const tls = text.startsWith(TLS);
   const address = readAddress(tls ? text.slice(TLS.length) : text);
   if (address === undefined) throw new SyntaxError("must be host:port, grpcs://host:port (with TLS) or unix:/path");
   return tls ? { ...address, tls } : address;
+}
+
+function readSocketPath(text: string): string {
+  const path = SOCKET_PATH.exec(text)?.[1];
+  if (path !== undefined && path.length <= MAX_SOCKET_PATH) return path;
+  throw new SyntaxError(`must be unix: and an absolute path, of ${MAX_SOCKET_PATH} ASCII characters at most`);
 }
 
 /**
@@ -78,5 +98,6 @@ export function isUnixSocket(text: string): boolean {
 
 const TLS = "grpcs://";
 const UNIX = "unix:";
-/** At most 107 characters, the maximum of Linux (unix(7)). */
-const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]{1,106})$/;
+const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]+)$/;
+/** The maximum of Linux (unix(7)), or of macOS and the BSDs (unix(4)), without the NUL at its end. */
+const MAX_SOCKET_PATH = process.platform === "linux" ? 107 : 103;

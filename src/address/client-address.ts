@@ -73,34 +73,39 @@ export class AddressRanges {
   }
 }
 
+/** The peers of a Unix socket, which have no IP address, count as this one client address. */
+export const UNIX_PEER = "unix";
+
 /**
  * The proxies in front of Portico, from the setting `PORTICO_TRUSTED_PROXIES`.
  */
 export class TrustedProxies {
   readonly #ranges: AddressRanges;
+  readonly #unix: boolean;
   /** Whether no proxy is trusted; then `has` need not be called. */
   readonly empty: boolean;
 
   private constructor(texts: readonly string[]) {
     this.empty = texts.length === 0;
-    this.#ranges = new AddressRanges(texts);
+    this.#unix = texts.includes(UNIX_PEER);
+    this.#ranges = new AddressRanges(texts.filter((text) => text !== UNIX_PEER));
   }
 
   /**
-   * Reads `10.0.0.0/8, 192.0.2.7, fd00::/8`, or `none`.
+   * Reads `10.0.0.0/8, 192.0.2.7, fd00::/8, unix`, or `none`.
    * @throws {SyntaxError} with the accepted forms
    */
   static parse(text: string): TrustedProxies {
     try {
       return new TrustedProxies(text === "none" ? [] : text.split(",").map((range) => range.trim()));
     } catch (error) {
-      throw new SyntaxError((error as Error).message.replace("must be", "must be none, or"), { cause: error });
+      throw new SyntaxError((error as Error).message.replace("must be", "must be none, unix, or"), { cause: error });
     }
   }
 
-  /** Whether a socket's `remoteAddress` is a trusted proxy. */
+  /** Whether a socket's `remoteAddress`, or the peer of a Unix socket, is a trusted proxy. */
   has(address: string): boolean {
-    return !this.empty && this.#ranges.has(address);
+    return !this.empty && (address === UNIX_PEER ? this.#unix : this.#ranges.has(address));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Whether an address is one at which this process listens. */
 import { hostname, networkInterfaces } from "node:os";
-import type { Address, GrpcTarget } from "./address.js";
+import type { GrpcTarget, HttpAddress } from "./address.js";
 import { isLoopback } from "./loopback.js";
 
 const EVERYWHERE = ["0.0.0.0", "::"];
@@ -9,9 +9,11 @@ const EVERYWHERE = ["0.0.0.0", "::"];
  * Whether a connection to the target would reach one of the addresses at which this process
  * listens. Names of hosts are not resolved, except this computer's own.
  */
-export function isOwnAddress(target: GrpcTarget, listening: readonly Address[]): boolean {
-  if ("path" in target) return false;
-  return listening.some(({ host, port }) => port !== 0 && port === target.port && isHere(target.host, host));
+export function isOwnAddress(target: GrpcTarget, listening: readonly HttpAddress[]): boolean {
+  return listening.some((own) => {
+    if ("path" in own || "path" in target) return "path" in own && "path" in target && own.path === target.path;
+    return own.port !== 0 && own.port === target.port && isHere(target.host, own.host);
+  });
 }
 
 function isHere(host: string, listening: string): boolean {

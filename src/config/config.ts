@@ -4,7 +4,7 @@
  * that names the setting and says what is accepted.
  */
 import { dirname, join } from "node:path";
-import { parseAddress, parseGrpcTargets } from "../address/address.js";
+import { parseAddress, parseGrpcTargets, parseHttpAddress } from "../address/address.js";
 import { TrustedProxies } from "../address/client-address.js";
 import { externalServices, readConfigFile } from "./config-file.js";
 import type { ExternalService } from "./configured-services.js";
@@ -42,7 +42,13 @@ import { TELEMETRY_SETTINGS } from "./telemetry-settings.js";
 
 /** All settings. For `maxBody` the flag is `--max-body`, and the name in the file is `maxBody`. */
 export const SETTINGS = {
-  http: setting("PORTICO_HTTP", "127.0.0.1:8080", "where callers reach the gateway", parseAddress, HTTP_PORT),
+  http: setting(
+    "PORTICO_HTTP",
+    "127.0.0.1:8080",
+    "where callers reach the gateway; unix:/path is a Unix socket with mode 0660",
+    parseHttpAddress,
+    HTTP_PORT,
+  ),
   grpc: setting(
     "PORTICO_GRPC",
     "127.0.0.1:8081",
@@ -170,7 +176,7 @@ export const SETTINGS = {
   trustedProxies: setting(
     "PORTICO_TRUSTED_PROXIES",
     "none",
-    "addresses and CIDR ranges of proxies, separated by commas: they alone say who their clients are, by Forwarded, X-Forwarded-For or PROXY. Limits for one client address do not hold for them",
+    "addresses and CIDR ranges of proxies, separated by commas, and unix for all who can open the Unix socket: they alone say who their clients are, by Forwarded, X-Forwarded-For or PROXY. Limits for one client address do not hold for them",
     TrustedProxies.parse,
   ),
   proxyProtocol: setting(

@@ -1,5 +1,5 @@
 /** Reports why a port cannot be opened. */
-import { formatAddress } from "../address/address.js";
+import { formatHttpAddress } from "../address/address.js";
 import { type Config, SETTINGS } from "../config/config.js";
 
 /** A port that cannot be opened. The message has the reason and the name of the setting. */
@@ -15,10 +15,13 @@ export async function listening<T>(key: "http" | "grpc" | "admin", config: Confi
   try {
     return await open();
   } catch (error) {
-    const address = formatAddress(config[key]);
+    const wanted = config[key];
+    const address = formatHttpAddress(wanted);
     // The message of a gRPC server already contains the address.
     const { message } = ((error as Error).cause ?? error) as Error;
     const what = message.includes("EADDRINUSE") ? `${address} is in use` : `cannot listen on ${address}: ${message}`;
-    throw new ListenError(`${what}; name another address in ${SETTINGS[key].variable} (port 0 takes a free one)`);
+    const { variable } = SETTINGS[key];
+    const other = `another address in ${variable}${"path" in wanted ? "" : " (port 0 takes a free one)"}`;
+    throw new ListenError(`${what}; name ${other}`);
   }
 }

@@ -12,7 +12,7 @@ import {
   GRPC_CERTIFICATES,
   HTTP_CERTIFICATES,
 } from "../../src/config/certificates.js";
-import { type Certified, createAuthority } from "../http2/certificates.js";
+import { createAuthority } from "../http2/certificates.js";
 
 const DAY = 86_400_000;
 const authority = createAuthority("authority");
@@ -63,8 +63,8 @@ for (const [what, from, to, message] of CASES) {
 }
 
 t.test("each of several certificates counts, and has the name of its file", async (t) => {
-  const issued = [80, -1].map((to) => authority.issue("localhost", [new Date(0), new Date(Date.now() + to * DAY)]));
-  const [good, old] = issued as [Certified, Certified];
+  const until = (days: number) => authority.issue("localhost", [new Date(0), new Date(Date.now() + days * DAY)]);
+  const [good, old] = [until(80), until(-1)];
   const folder = t.testdir({ good: good.cert, goodKey: good.key, old: old.cert, oldKey: old.key });
   const files = (...names: string[]) => names.map((name) => join(folder, name));
   const config = { httpTlsCert: files("good", "old"), httpTlsKey: files("goodKey", "oldKey") };

@@ -28,11 +28,11 @@ t.test("the variable takes precedence over the configuration file", async (t) =>
 
 t.test("the flag takes precedence over the variable", async (t) => {
   const config = loadConfig({ http: "127.0.0.1:1" }, { ...base, PORTICO_HTTP: "127.0.0.1:2" });
-  t.equal(config.http.port, 1);
+  t.match(config.http, { port: 1 });
 });
 
 t.test("an empty variable sets nothing", async (t) => {
-  t.equal(loadConfig({}, { ...base, PORTICO_HTTP: "" }).http.port, 3);
+  t.match(loadConfig({}, { ...base, PORTICO_HTTP: "" }).http, { port: 3 });
 });
 
 t.test("by default the data folder is in the XDG data home", async (t) => {

@@ -9,6 +9,12 @@ const variables: [variable: string, value: string, message: RegExp][] = [
   ["PORTICO_HTTP", "8080", /^PORTICO_HTTP is "8080": must be host:port/],
   ["PORTICO_HTTP", "127.0.0.1:99999", /must be host:port/],
   ["PORTICO_GRPC", "::1:8081", /must be host:port/], // an IPv6 address needs its brackets
+  ["PORTICO_HTTP", "unix:portico.sock", /^PORTICO_HTTP is "unix:portico\.sock": must be unix: and an absolute path/],
+  ["PORTICO_HTTP", "unix:", /must be unix: and an absolute path/],
+  ["PORTICO_HTTP", "unix:@abstract", /must be unix: and an absolute path/],
+  ["PORTICO_HTTP", `unix:/${"a".repeat(107)}`, /an absolute path, of 10[37] ASCII characters at most$/],
+  ["PORTICO_HTTP", "/run/portico.sock", /must be host:port, .*, or unix:\/path$/],
+  ["PORTICO_GRPC", "unix:/run/portico.sock", /must be host:port/],
   ["PORTICO_AUTHORITY", "https://h:1", /must be host:port, grpcs:\/\/host:port \(with TLS\) or unix:\/path/],
   ["PORTICO_AUTHORITY", "a:1,b,c:1", /must be host:port, .* \(not "b"\)/],
   ["PORTICO_AUTHORITY", "a:1,,c:1", /must be host:port, .* \(not ""\)/],

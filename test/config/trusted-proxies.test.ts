@@ -25,6 +25,11 @@ const cases: [setting: string | undefined, address: string, trusted: boolean][] 
   ["10.0.0.0/8, 192.0.2.7 ,::1", "::1", true],
   ["10.0.0.0/8", "", false], // the client has gone
   ["10.0.0.0/8", "unix", false],
+  ["unix", "unix", true],
+  ["10.0.0.0/8, unix", "unix", true],
+  ["10.0.0.0/8, unix", "10.0.0.1", true],
+  ["unix", "127.0.0.1", false],
+  ["unix", "", false],
 ];
 
 for (const [setting, address, trusted] of cases) {
@@ -42,11 +47,13 @@ for (const wrong of [
   "10.0.0.0/-1",
   "fe80::1%eth0",
   "10.0.0.1,,::1",
+  "unix:",
+  "none,unix",
 ]) {
   t.test(`refuses ${wrong}`, async (t) => {
     t.throws(() => proxies(wrong), {
       name: "ConfigError",
-      message: /^PORTICO_TRUSTED_PROXIES is ".*": must be none, or/,
+      message: /^PORTICO_TRUSTED_PROXIES is ".*": must be none, unix, or addresses/,
     });
   });
 }

@@ -14,8 +14,9 @@ import { CallRequest, CallResponse, StreamRequest } from "../../src/gen/hellowor
 import { installation } from "../support/installation.js";
 import { freePort } from "../support/ports.js";
 import { type Portico, start } from "../support/process.js";
+import { socketPath } from "../support/temporary.js";
 import { inTime, until } from "../support/until.js";
-import { authority, type DocumentedProxy, HAPROXY_TLS, HOST, PROXIES, startDocumented } from "./proxies.js";
+import { authority, type DocumentedProxy, HAPROXY_TLS, HOST, ON_SOCKETS, PROXIES, startDocumented } from "./proxies.js";
 
 /** Where clients connect from. Proxies connect to the gateways from 127.0.0.1. */
 const CLIENT = "127.0.0.2";
@@ -41,8 +42,8 @@ class Gateway {
   readonly address: string;
   #process: Portico | undefined;
 
-  constructor(port: number, more: Record<string, string>) {
-    this.address = `127.0.0.1:${port}`;
+  constructor(address: string, more: Record<string, string>) {
+    this.address = address;
     const proxied = { PORTICO_HTTP_HOSTS: HOST, PORTICO_TRUSTED_PROXIES: "127.0.0.1" };
     this.#env = {
       ...{ PORTICO_DATA: data, PORTICO_AUTHORITY: server.address("gRPC"), PORTICO_HTTP: this.address },
@@ -74,8 +75,12 @@ class Gateway {
 }
 
 /** Two gateways, which run until the test ends. */
-async function gateways(t: Test, more: Record<string, string> = {}): Promise<[Gateway, Gateway]> {
-  const both: [Gateway, Gateway] = [new Gateway(await freePort(), more), new Gateway(await freePort(), more)];
+async function gateways(
+  t: Test,
+  more: Record<string, string> = {},
+  addressOf = async () => `127.0.0.1:${await freePort()}`,
+): Promise<[Gateway, Gateway]> {
+  const both: [Gateway, Gateway] = [new Gateway(await addressOf(), more), new Gateway(await addressOf(), more)];
   t.teardown(() => Promise.all(both.map((one) => one.stop())));
   await Promise.all(both.map((one) => one.start()));
   return both;
@@ -251,6 +256,14 @@ async function tryProxy(t: Test, proxy: DocumentedProxy, more: Record<string, st
   const program = proxy.program();
   if (program === undefined) return void t.comment(`there is no ${proxy.name} here`);
   const both = await gateways(t, more);
+  const port = await startReady(t, proxy, program, both);
+  await tryCalls(t, port);
+  await tryAddress(t, port);
+  await tryRestarts(t, port, both, !proxy.asksReadiness);
+}
+
+/** Runs a proxy, and waits until it has found its gateways. @returns its port */
+async function startReady(t: Test, proxy: DocumentedProxy, program: string, both: [Gateway, Gateway]): Promise<number> {
   const port = await startDocumented(t, proxy, program, [both[0].address, both[1].address]);
   let last = "";
   const isReady = async () => {
@@ -262,9 +275,7 @@ async function tryProxy(t: Test, proxy: DocumentedProxy, more: Record<string, st
   await until(isReady, {
     what: () => `${proxy.name} has found the gateways; the last outcome was ${last}; ${both.map((one) => one.log)}`,
   });
-  await tryCalls(t, port);
-  await tryAddress(t, port);
-  await tryRestarts(t, port, both, !proxy.asksReadiness);
+  return port;
 }
 
 for (const proxy of PROXIES) t.test(proxy.name, (t) => tryProxy(t, proxy));
@@ -278,4 +289,18 @@ t.test(HAPROXY_TLS.name, async (t) => {
   await t.test("calls and restarts", (t) =>
     tryProxy(t, HAPROXY_TLS, { PORTICO_HTTP_TLS_CERT: cert, PORTICO_HTTP_TLS_KEY: key }),
   );
+});
+
+t.test("haproxy and nginx call gateways at Unix sockets", async (t) => {
+  const more = { PORTICO_TRUSTED_PROXIES: "unix", PORTICO_DRAIN_NOTICE: "0s" };
+  const both = await gateways(t, more, async () => `unix:${socketPath(t)}`);
+  for (const proxy of ON_SOCKETS) {
+    await t.test(proxy.name, async (t) => {
+      const program = proxy.program();
+      if (program === undefined) return void t.comment(`there is no ${proxy.name} here`);
+      const port = await startReady(t, proxy, program, both);
+      await tryCalls(t, port);
+      await tryAddress(t, port);
+    });
+  }
 });

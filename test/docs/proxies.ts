@@ -20,7 +20,7 @@ const page = readFileSync("docs/proxies.md", "utf8");
 interface Place {
   readonly folder: string;
   readonly port: number;
-  /** `host:port`. */
+  /** `host:port` or `unix:/path`. */
   readonly gateways: readonly [string, string];
 }
 
@@ -46,7 +46,8 @@ function replaced(text: string, by: Readonly<Record<string, string>>): string {
 const onPath = (program: string) => () => (spawnSync(program, ["-v"]).error === undefined ? program : undefined);
 const gatewaysOf = ({ gateways }: Place) => ({ "10.0.0.1:8080": gateways[0], "10.0.0.2:8080": gateways[1] });
 
-const [haproxyPage = "", haproxyTls = ""] = codeOf(page, "haproxy");
+const [haproxyPage = "", haproxyTls = "", haproxySockets = ""] = codeOf(page, "haproxy");
+const [nginxPage = "", nginxSockets = ""] = codeOf(page, "nginx");
 /** @param server replaces how the page calls the gateways */
 const haproxy = (name: string, server?: string): DocumentedProxy => ({
   name,
@@ -70,7 +71,7 @@ export const NGINX: DocumentedProxy = {
   asksReadiness: false,
   args: ["-p", ".", "-c", "configuration"],
   configuration: (place) => {
-    const site = replaced(codeOf(page, "nginx")[0] ?? "", {
+    const site = replaced(nginxPage, {
       "listen 443": `listen 127.0.0.1:${place.port}`,
       "/etc/ssl/api.example.com.pem": `"${place.folder}/cert.pem"`,
       "/etc/ssl/api.example.com.key": `"${place.folder}/key.pem"`,
@@ -118,8 +119,28 @@ const caddy: DocumentedProxy = {
   },
 };
 
+/** Lines of the page that name two gateways. */
+const SERVERS = /(?:^ *server .*\n){2}/gm;
+
+/** The proxy with other lines for its gateways, which listen on Unix sockets. */
+function onSockets(proxy: DocumentedProxy, lines: string): DocumentedProxy {
+  return {
+    ...proxy,
+    name: `${proxy.name}, to Unix sockets`,
+    configuration: (place) => {
+      const [first, second] = place.gateways.map((gateway) => gateway.slice("unix:".length)) as [string, string];
+      const paths = { "/run/portico/gateway1.sock": first, "/run/portico/gateway2.sock": second };
+      return proxy.configuration(place).replace(SERVERS, replaced(lines, paths));
+    },
+  };
+}
+
 export const HAPROXY_TLS = haproxy("haproxy, with TLS to the gateways", haproxyTls);
 export const PROXIES: readonly DocumentedProxy[] = [haproxy("haproxy"), NGINX, envoy, caddy];
+export const ON_SOCKETS: readonly DocumentedProxy[] = [
+  onSockets(haproxy("haproxy"), haproxySockets),
+  onSockets(NGINX, nginxSockets),
+];
 
 /**
  * Runs a proxy until the test ends.
