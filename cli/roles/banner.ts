@@ -115,7 +115,7 @@ function shorten(path: string, env: NodeJS.ProcessEnv): string {
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
-/** The address of the HTTP port for callers. Of a Unix socket it is the proxy's, if a setting has it. */
+/** The URL of the HTTP port for callers; of a Unix socket the public one, if a setting has it. */
 export function httpUrl({ httpTlsCert, publicUrl }: Config, http: HttpAddress): string | undefined {
   if ("path" in http) return publicUrl;
   return `${httpTlsCert === undefined ? "http" : "https"}://${formatAddress(http)}`;

@@ -106,8 +106,8 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const http = closeWithProcess(await openHttpPort(parts, opening));
   const admin = closeLastWithProcess(await openAdminPort({ guard, health, catalog, authority }, opening));
   dispatcher.forward = forwardTo(catalog.routes, guard);
-  const { target } = grpc;
-  return { http: addressOf(http, config), grpc: target, admin: admin.address, notReady, dispatcher, firstStart, enrol };
+  const addresses = { http: addressOf(http, config), grpc: grpc.target, admin: admin.address };
+  return { ...addresses, notReady, dispatcher, firstStart, enrol };
 }
 
 /** Connects to the instances of this process without a socket. */

@@ -99,5 +99,5 @@ export function isUnixSocket(text: string): boolean {
 const TLS = "grpcs://";
 const UNIX = "unix:";
 const SOCKET_PATH = /^unix:(?:\/\/(?=\/))?(\/(?!\/)[!-~]+)$/;
-/** The maximum of Linux (unix(7)), or of macOS and the BSDs (unix(4)), without the NUL at its end. */
+/** The maximum of Linux (unix(7)), or of macOS and the BSDs (unix(4)), without the last NUL. */
 const MAX_SOCKET_PATH = process.platform === "linux" ? 107 : 103;

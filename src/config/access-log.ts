@@ -3,7 +3,7 @@
  * port.
  */
 import { hostname } from "node:os";
-import { type Address, formatAddress } from "../address/address.js";
+import { formatHttpAddress, type HttpAddress } from "../address/address.js";
 import type { Logger } from "../log.js";
 import type { Config } from "./config.js";
 import type { RoleName } from "./setting.js";
@@ -28,6 +28,6 @@ export function accessLogShare({ accessLog, accessLogSample }: AccessLogSettings
  * The log for the lines of one port. Each line says which process has written it.
  * @param role undefined for a process that has none, as in tests
  */
-export function accessLogOf(log: Logger, role: RoleName | undefined, port: Address): Logger {
-  return log.child({ role, instance: `${hostname()} ${formatAddress(port)}` });
+export function accessLogOf(log: Logger, role: RoleName | undefined, port: HttpAddress): Logger {
+  return log.child({ role, instance: `${hostname()} ${formatHttpAddress(port)}` });
 }
