@@ -96,7 +96,7 @@ export const METRICS = metricsOf({
     "gauge",
     GATEWAY,
     ["service", "state"],
-    "Places of a service's instances, by ready, connecting, unreachable, ejected or not_serving.",
+    "Addresses of a service's instances, by ready, idle, connecting, unreachable, ejected or not_serving.",
   ],
   portico_service_ejections_total: [
     "counter",

@@ -50,7 +50,7 @@ class Outcomes {
   }
 }
 
-export type InstanceState = "ready" | "connecting" | "unreachable" | "ejected" | "not_serving";
+export type InstanceState = "ready" | "idle" | "connecting" | "unreachable" | "ejected" | "not_serving";
 
 export class Instance {
   readonly channel: Channel;
@@ -122,7 +122,7 @@ export class Instance {
     if (state === "broken" || state === "closed") return "unreachable";
     if (this.notServing) return "not_serving";
     if (this.#onProbation && now < this.#ejectedUntil) return "ejected";
-    return state === "ready" ? "ready" : "connecting";
+    return state;
   }
 
   /** How unfit the instance is for the next call: 0 is fit. */
