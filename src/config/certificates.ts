@@ -156,9 +156,8 @@ export function certificateFaults(config: Files): CertificateFault[] {
  * cannot be read has none.
  */
 export function certificateEnds(config: Files): (readonly [name: string, seconds: number])[] {
-  const settings = [...Object.values(GRPC_CERTIFICATES), ...Object.values(HTTP_CERTIFICATES)] as Setting[];
-  const certificates = settings.filter((setting) => !setting.endsWith("Key"));
-  return certificates.flatMap((setting) =>
+  const settings: readonly Setting[] = ["tlsCert", "tlsCa", "httpTlsCert", "httpTlsClientCa"];
+  return settings.flatMap((setting) =>
     namedFiles(config, setting).flatMap(([name, file]) => {
       try {
         return [[name, validityOf(readCertificate(setting, file)).to / 1000] as const];

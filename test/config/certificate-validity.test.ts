@@ -7,6 +7,7 @@ import { pino } from "pino";
 import t, { type Test } from "tap";
 import {
   type CertificateSettings,
+  certificateEnds,
   certificateFaults,
   followCertificates,
   GRPC_CERTIFICATES,
@@ -75,4 +76,17 @@ t.test("each of several certificates counts, and has the name of its file", asyn
   t.match(certificateFaults(config), [
     { setting: "PORTICO_HTTP_TLS_CERT (old)", fault: "has expired: clients refuse it" },
   ]);
+});
+
+t.test("metrics say when the certificate of each setting expires", async (t) => {
+  const { tlsCert } = filesOf(t, -1, 80);
+  const missing = join(tlsCert, "missing");
+  // A file may have both.
+  const ends = certificateEnds({ tlsCert, tlsKey: tlsCert, httpTlsClientCa: tlsCert, httpTlsCert: [missing] });
+  t.same(
+    ends.map(([variable]) => variable),
+    ["PORTICO_TLS_CERT", "PORTICO_HTTP_TLS_CLIENT_CA"],
+    "not of a key's file, and of no file that cannot be read",
+  );
+  for (const [, seconds] of ends) t.ok(Math.abs(seconds * 1000 - Date.now() - 80 * DAY) < 60_000);
 });

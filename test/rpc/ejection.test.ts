@@ -145,3 +145,12 @@ t.test("retries of calls that an instance may have seen are at most one in five 
   // The result may differ by one, because 0.2 is not exact in binary.
   t.ok(Math.abs(tries - (200 + 10 + 200 / 5)) <= 1, `${tries} tries`);
 });
+
+t.test("an ejection is counted, and the instance's state says it", async (t) => {
+  const balancer = balance(t, failing(Code.INTERNAL), responding("b"));
+  t.same([...balancer.states], [["ready", 2]]);
+  t.equal(balancer.ejections, 0);
+  await calls(balancer, 40);
+  t.same(Object.fromEntries(balancer.states), { ready: 1, ejected: 1 });
+  t.equal(balancer.ejections, 1);
+});
