@@ -69,7 +69,7 @@ export function writeSpan(span: EndedSpan): Uint8Array {
   }
   const remote = span.isParentRemote ? IS_REMOTE : 0;
   writer.uint32(SpanField.FLAGS).raw(fixed32(span.flags | HAS_IS_REMOTE | remote));
-  return Uint8Array.from(writer.finish());
+  return new Uint8Array(writer.finish());
 }
 
 /** Who sends spans: attributes of the resource, and the version of the instrumentation. */
@@ -130,7 +130,8 @@ function readPartialSuccess(bytes: Uint8Array): PartialSuccess {
 }
 
 function writeAttributes(writer: BinaryWriter, field: number, attributes: Attributes): void {
-  for (const [name, value] of Object.entries(attributes)) {
+  for (const name in attributes) {
+    const value = attributes[name];
     if (value === undefined) continue;
     writer.uint32(field).fork();
     writer.uint32(KeyValue.KEY).string(name).uint32(KeyValue.VALUE).fork();
@@ -145,16 +146,18 @@ function shortened(text: string): string {
   return text.length <= MAX_VALUE ? text : text.slice(0, MAX_VALUE);
 }
 
+/** For numbers of fixed length, which are copied at once. */
+const fixedBytes = new Uint8Array(8);
+const fixed = new DataView(fixedBytes.buffer);
+
 /** @param ms milliseconds since 1970 */
 function nanoseconds(ms: number): Uint8Array {
   const whole = Math.floor(ms);
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigUInt64LE(BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6)));
-  return bytes;
+  fixed.setBigUint64(0, BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6)), true);
+  return fixedBytes;
 }
 
 function fixed32(value: number): Uint8Array {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
+  fixed.setUint32(0, value, true);
+  return fixedBytes.subarray(0, 4);
 }

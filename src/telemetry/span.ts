@@ -2,7 +2,7 @@
  * A span: one step of a request, with its begin, its end and its attributes
  * (https://opentelemetry.io/docs/specs/otel/trace/api/#span).
  */
-import { randomBytes } from "node:crypto";
+import { randomFillSync } from "node:crypto";
 
 /** The kinds of spans, with their numbers in opentelemetry/proto/trace/v1/trace.proto. */
 export const SpanKind = { INTERNAL: 1, SERVER: 2, CLIENT: 3 } as const;
@@ -37,6 +37,11 @@ export interface EndedSpan {
 
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;
+const ALL_ZERO = /^0+$/;
+
+/** Random bytes for IDs. One request for many takes less time than many requests. */
+const random = Buffer.alloc(4096);
+let unused = random.length;
 
 export function newTraceId(): string {
   return newId(TRACE_ID_BYTES);
@@ -49,7 +54,12 @@ export function newSpanId(): string {
 /** An ID must not be all zero (W3C Trace Context §3.2.2.3). */
 function newId(bytes: number): string {
   for (;;) {
-    const id = randomBytes(bytes);
-    if (id.some((byte) => byte !== 0)) return id.toString("hex");
+    if (unused + bytes > random.length) {
+      randomFillSync(random);
+      unused = 0;
+    }
+    const id = random.toString("hex", unused, unused + bytes);
+    unused += bytes;
+    if (!ALL_ZERO.test(id)) return id;
   }
 }
