@@ -7,6 +7,7 @@ import { readHeaders } from "../gateway/http/headers.js";
 import type { GatewayRequestHead } from "../gateway/http/message.js";
 import { RequestTrace } from "../gateway/stages/trace.js";
 import type { Admission, Guarded, SigningGuard } from "../src/call/admission.js";
+import type { Metadata } from "../src/call/metadata.js";
 import { Code } from "../src/errors.js";
 import { SpanQueue } from "../src/telemetry/span-queue.js";
 import { writeRequest } from "../src/telemetry/span-writer.js";
@@ -26,7 +27,7 @@ const known = {
   ...{ target: undefined, route: undefined, response: { headers: [], trailers: [] } },
 };
 const target = { host: "127.0.0.1", port: 9000 };
-const metadata = [["platform-namespace", "default"]] as const;
+const metadata: Metadata = [["platform-namespace", "default"]];
 const sender = { resource: { "service.name": "portico" }, version: "1" };
 
 function requestWith(...headers: readonly string[]): GatewayRequestHead {

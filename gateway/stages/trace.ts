@@ -5,7 +5,7 @@
  * Names and attributes follow OpenTelemetry's semantic conventions, version 1.37.0 (docs/http/
  * http-spans.md in https://github.com/open-telemetry/semantic-conventions, "HTTP server").
  * Attributes of Portico begin with `portico.`. No query, token, cookie or header is in a span,
- * except the host.
+ * except the host and the request ID.
  */
 import type { Admission, Guarded, SigningGuard } from "../../src/call/admission.js";
 import { RefusalError } from "../../src/call/admission.js";

@@ -69,13 +69,6 @@ export function collectorUrl(text: string): string {
   throw new SyntaxError("must be http:// or https:// and a host, without a query, such as http://127.0.0.1:4318");
 }
 
-/** A part of all: 0 for none, 1 for all. */
-export function ratio(text: string): number {
-  const value = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= 0 && value <= 1) return value;
-  throw new SyntaxError("must be a number from 0 to 1, such as 0.01");
-}
-
 /** Names of services, separated by commas; `*` means any, `none` means none. */
 export const serviceNames = listOf("names of services, such as id", (name) => (NAME.test(name) ? name : undefined));
 

@@ -1,6 +1,6 @@
 /** The settings of tracing (docs/tracing.md). */
 import { HTTP_PORT, setting } from "./setting.js";
-import { collectorUrl, ratio } from "./setting-values.js";
+import { collectorUrl, fraction } from "./setting-values.js";
 
 export const TELEMETRY_SETTINGS = {
   otlp: setting(
@@ -13,7 +13,7 @@ export const TELEMETRY_SETTINGS = {
     "PORTICO_TRACE_SAMPLE",
     "0.01",
     "part of the requests that are traced where the client has not decided it: 0 none, 1 all",
-    ratio,
+    fraction(0),
     HTTP_PORT,
   ),
 };

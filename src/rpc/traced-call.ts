@@ -24,7 +24,7 @@ export function traceServed(
 ): { readonly start: CallStart; readonly reply: CallResponder } | undefined {
   const traceparent = first(start.metadata, "traceparent");
   if (traceparent === undefined || endpoint === undefined) return undefined;
-  const span = tracer.continue(traceparent, first(start.metadata, "tracestate"));
+  const span = tracer.continue(traceparent, first(start.metadata, "tracestate"), start.admission === undefined);
   if (span === undefined) return undefined;
   const others = start.metadata.filter(([header]) => header !== "traceparent");
   const end = (status: Status): void => {

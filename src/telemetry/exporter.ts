@@ -49,8 +49,10 @@ export class Exporter {
   readonly #collector: Collector;
   readonly #timer: NodeJS.Timeout;
   readonly #stopping = new AbortController();
-  /** Aborted when nothing more may be sent. */
-  readonly #ended = new AbortController();
+  /** Nothing more may be sent. */
+  #hasEnded = false;
+  /** Ends the request that is open. */
+  #request: AbortController | undefined;
   /** The sending that runs; undefined while none does. */
   #sending: Promise<void> | undefined;
   /** When the log last reported a problem, in milliseconds of `performance.now()`. */
@@ -80,7 +82,10 @@ export class Exporter {
     clearInterval(this.#timer);
     this.#stopping.abort();
     const lastMs = Math.min(Math.max(drainMs, MIN_LAST_MS), MAX_LAST_MS);
-    const timer = setTimeout(() => this.#ended.abort(), lastMs);
+    const timer = setTimeout(() => {
+      this.#hasEnded = true;
+      this.#request?.abort();
+    }, lastMs);
     await this.#sending;
     this.#send();
     await this.#sending;
@@ -109,7 +114,7 @@ export class Exporter {
     const body = writeRequest(this.#options.sender, batch);
     const began = performance.now();
     for (let attempt = 0; ; attempt++) {
-      const outcome = this.#ended.signal.aborted ? undefined : await this.#post(body);
+      const outcome = this.#hasEnded ? undefined : await this.#post(body);
       if (outcome === "sent") return;
       if (outcome === "rejected") return this.queue.drop(batch.length, "rejected");
       if (outcome === undefined || this.#stopping.signal.aborted) return this.queue.drop(batch.length, "unsent");
@@ -132,12 +137,17 @@ export class Exporter {
   }
 
   async #post(body: Uint8Array): Promise<Outcome> {
-    const late = AbortSignal.timeout(this.#options.requestMs);
+    const { requestMs } = this.#options;
+    const request = new AbortController();
+    this.#request = request;
+    const timer = setTimeout(() => request.abort(), requestMs);
     try {
-      const response = await this.#collector.post(body, AbortSignal.any([late, this.#ended.signal]));
-      return this.#outcomeOf(response);
+      return this.#outcomeOf(await this.#collector.post(body, request.signal));
     } catch (error) {
-      this.#problem = late.aborted ? `no response within ${this.#options.requestMs} ms` : (error as Error).message;
+      this.#problem = request.signal.aborted ? `no response within ${requestMs} ms` : (error as Error).message;
+    } finally {
+      clearTimeout(timer);
+      this.#request = undefined;
     }
     this.#report("unsent");
     return { retryAfterMs: undefined };

@@ -12,7 +12,7 @@ const MAX_BYTES = 4 * 1024 ** 2;
  * The part of the queue that spans of requests may fill which others have sampled. The rest is for
  * requests that this process samples itself.
  */
-const FOREIGN_PART = 0.75;
+const REMOTE_PART = 0.75;
 /** Maximum number of spans of a batch, and of their bytes. */
 const BATCH_SPANS = 512;
 const BATCH_BYTES = 512 * 1024;
@@ -55,9 +55,9 @@ export class SpanQueue {
     return this.#dropped;
   }
 
-  /** @param isForeign whether another process has sampled the request */
-  hasRoom(isForeign: boolean): boolean {
-    const part = isForeign ? FOREIGN_PART : 1;
+  /** @param isRemote whether another process has sampled the request */
+  hasRoom(isRemote: boolean): boolean {
+    const part = isRemote ? REMOTE_PART : 1;
     return this.#waiting.length < MAX_SPANS * part && this.#bytes < MAX_BYTES * part;
   }
 

@@ -12,7 +12,7 @@ import { formatTraceparent, parseTraceparent, RANDOM, SAMPLED, stateOf, type Tra
  * Maximum number of requests a second that are traced because others have sampled them. Any client
  * can send a `traceparent` that says so.
  */
-const MAX_FOREIGN = 1_000;
+const MAX_REMOTE = 1_000;
 
 export interface TracerOptions {
   /** The part of the requests without a sampling decision that are traced: 0 to 1. */
@@ -28,7 +28,7 @@ export class Tracer {
   readonly #random: () => number;
   readonly #clock = new WallClock();
   #second = -1;
-  #foreign = 0;
+  #remote = 0;
 
   constructor({ ratio, queue, random = Math.random }: TracerOptions) {
     this.#ratio = ratio;
@@ -48,47 +48,52 @@ export class Tracer {
     startMonotonicMs: number,
   ): ActiveSpan | undefined {
     const parent = parseTraceparent(traceparent);
-    if (parent !== undefined) return this.#continue(parent, tracestate, startMonotonicMs);
+    if (parent !== undefined) return this.#continue(parent, tracestate, startMonotonicMs, true);
     if (this.#random() >= this.#ratio) return undefined;
     if (!this.#queue.hasRoom(false)) return this.#drop("queue_full");
-    const root = { traceId: newTraceId(), parentId: undefined, flags: SAMPLED, state: undefined };
-    return this.#serverSpan(root, startMonotonicMs);
+    const place = { traceId: newTraceId(), parentId: undefined, isParentRemote: false, flags: SAMPLED };
+    return this.#serverSpan({ ...place, state: undefined }, startMonotonicMs);
   }
 
   /**
    * Begins the server span of a call whose caller has sampled it. It is never the first span of a
    * trace: the gateway decides about those.
+   * @param isRemote whether another process calls
    * @returns undefined for a call that is not traced
    */
-  continue(traceparent: string | undefined, tracestate: string | undefined): ActiveSpan | undefined {
+  continue(traceparent: string | undefined, tracestate: string | undefined, isRemote: boolean): ActiveSpan | undefined {
     const parent = parseTraceparent(traceparent);
-    return parent && this.#continue(parent, tracestate, performance.now());
+    return parent && this.#continue(parent, tracestate, performance.now(), isRemote);
   }
 
-  #continue(parent: TraceContext, tracestate: string | undefined, startMonotonicMs: number): ActiveSpan | undefined {
+  #continue(
+    parent: TraceContext,
+    tracestate: string | undefined,
+    startMonotonicMs: number,
+    isRemote: boolean,
+  ): ActiveSpan | undefined {
     const { traceId, spanId: parentId, flags } = parent;
     if ((flags & SAMPLED) === 0) return undefined;
-    if (!this.#mayFollow(startMonotonicMs)) return this.#drop("rate");
-    if (!this.#queue.hasRoom(true)) return this.#drop("queue_full");
-    const state = stateOf(tracestate);
-    return this.#serverSpan({ traceId, parentId, flags: flags & (SAMPLED | RANDOM), state }, startMonotonicMs);
+    if (isRemote && !this.#mayFollow(startMonotonicMs)) return this.#drop("rate");
+    if (!this.#queue.hasRoom(isRemote)) return this.#drop("queue_full");
+    const place = { traceId, parentId, isParentRemote: isRemote, flags: flags & (SAMPLED | RANDOM) };
+    return this.#serverSpan({ ...place, state: stateOf(tracestate) }, startMonotonicMs);
   }
 
   #mayFollow(nowMs: number): boolean {
     const second = Math.floor(nowMs / 1000);
     if (second !== this.#second) {
       this.#second = second;
-      this.#foreign = 0;
+      this.#remote = 0;
     }
-    return ++this.#foreign <= MAX_FOREIGN;
+    return ++this.#remote <= MAX_REMOTE;
   }
 
   #drop(reason: "queue_full" | "rate"): undefined {
     this.#queue.drop(1, reason);
   }
 
-  #serverSpan(trace: Omit<SpanStart, "isParentRemote">, startMonotonicMs: number): ActiveSpan {
-    const start = { ...trace, isParentRemote: trace.parentId !== undefined };
+  #serverSpan(start: SpanStart, startMonotonicMs: number): ActiveSpan {
     const name = { name: "", kind: SpanKind.SERVER, startMonotonicMs };
     return new ActiveSpan(start, name, { queue: this.#queue, offsetMs: this.#clock.offset() });
   }

@@ -9,7 +9,7 @@ const PARENT_ID = "b7ad6b7169203331";
 const parent = (flags: string) => `00-${TRACE_ID}-${PARENT_ID}-${flags}`;
 
 /** A tracer, the spans that ended, and the reasons for which spans were dropped. */
-function open(ratio: number, { random = 0.5, hasRoom = (_isForeign: boolean): boolean => true } = {}) {
+function open(ratio: number, { random = 0.5, hasRoom = (_isRemote: boolean): boolean => true } = {}) {
   const spans: EndedSpan[] = [];
   const dropped: string[] = [];
   const queue = {
@@ -92,8 +92,8 @@ t.test("a span ends once, and a child is within its parent", async (t) => {
 
 t.test("calls to a service are traced only where their caller has sampled them", async (t) => {
   const { tracer, spans } = open(1);
-  for (const sent of [undefined, parent("00"), parent("01"), "x"]) end(tracer.continue(sent, undefined));
-  t.match(spans, [{ parentId: PARENT_ID }]);
+  for (const sent of [undefined, parent("00"), parent("01"), "x"]) end(tracer.continue(sent, undefined, true));
+  t.match(spans, [{ parentId: PARENT_ID, isParentRemote: true }]);
   t.equal(spans.length, 1);
 });
 
@@ -105,12 +105,14 @@ t.test("in a second at most 1,000 requests are traced because clients demand it"
   t.equal(dropped.length, 500);
   end(tracer.begin(undefined, undefined, 7_500));
   t.equal(spans.length, 1_001, "the own sample is not affected");
+  end(tracer.continue(parent("01"), undefined, false));
+  t.match(spans.pop(), { isParentRemote: false }, "nor are calls within the process");
   end(tracer.begin(parent("01"), undefined, 8_000));
   t.equal(spans.length, 1_002, "nor is the next second");
 });
 
 t.test("while the queue is full, no span is made", async (t) => {
-  const { tracer, spans, dropped } = open(1, { hasRoom: (isForeign) => !isForeign });
+  const { tracer, spans, dropped } = open(1, { hasRoom: (isRemote) => !isRemote });
   t.equal(tracer.begin(parent("01"), undefined, 0), undefined, "there is no room for what clients demand");
   end(tracer.begin(undefined, undefined, 0));
   t.equal(spans.length, 1, "but for the own sample");

@@ -20,7 +20,7 @@ const authority = await start(["authority"], { ...traced, PORTICO_GRPC: grpc });
 const [one, other, service] = await Promise.all([
   start(["gateway"], joined),
   start(["gateway"], joined),
-  start(["service", "helloworld"], joined),
+  start(["service", "helloworld"], { ...joined, PORTICO_LOG_LEVEL: "info" }),
 ]);
 t.teardown(() => Promise.all([authority, one, other, service].map((portico) => portico.stop())));
 const admin = await administrator(one.address("HTTP"), data);
@@ -57,6 +57,7 @@ t.test("through two gateways, and from service to service", async (t) => {
   const exit = once(front, "exit");
   front.kill("SIGTERM");
   await exit;
+  t.match(service.errors(), `"trace_id":"${traceIdOf("1")}"`, "the log of a service has the trace");
   const instances = new Set<unknown>();
   for (const digit of ["1", "2"]) {
     const root = spanOf(digit, "portico-gateway", "SERVER", /^POST \/front\/Call$/);

@@ -61,7 +61,7 @@ t.test("a call has a server span, a decision, and a call with one attempt", asyn
   t.match(calls, [{ kind: 1, parentId: root.spanId, attributes: { ...rpc, "portico.attempts": 1 } }]);
   const attempt = { kind: 3, name: "helloworld.Helloworld/Call", parentId: calls[0]?.spanId, error: undefined };
   t.match(attempts, [{ ...attempt, attributes: { ...rpc, "rpc.grpc.status_code": 0 } }]);
-  const server = { kind: 2, name: "helloworld.Helloworld/Call", parentId: attempts[0]?.spanId, isParentRemote: true };
+  const server = { kind: 2, name: "helloworld.Helloworld/Call", parentId: attempts[0]?.spanId, isParentRemote: false };
   t.match(served, [{ ...server, traceId: TRACE_ID, attributes: { ...rpc, "rpc.grpc.status_code": 0 } }]);
   for (const span of [...decisions, ...calls, ...attempts, ...served]) t.equal(span.traceId, TRACE_ID);
   t.equal(decisions.length + calls.length + attempts.length + served.length, 4, "there are no others");
