@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type ExternalService, parseExternalServices } from "./configured-services.js";
 import { ConfigError, type Setting } from "./setting.js";
-import { isObject } from "./setting-values.js";
+import { isObject, outputPath } from "./setting-values.js";
 
 type Settings = Readonly<Record<string, Setting<unknown>>>;
 
@@ -33,15 +33,13 @@ export function readConfigFile(path: string, named: boolean, settings: Settings)
       `the configuration file ${path} is in the data folder, so it cannot name "data": use ${settings.data?.variable}`,
     );
   }
-  const absolute = (name: string): string => resolve(dirname(path), name);
-  for (const key of PATHS) {
-    // The audit log may be `-`, which is no path.
-    if (key in parsed && parsed[key] !== "-") parsed[key] = absolute(String(parsed[key]));
-  }
+  const folder = dirname(path);
+  for (const key of PATHS) if (key in parsed) parsed[key] = outputPath(String(parsed[key]), folder);
   for (const key of PATH_LISTS) {
     // An empty name stays empty, and is refused.
     const names = key in parsed ? String(parsed[key]).split(",") : [];
-    if (names.length > 0) parsed[key] = names.map((name) => (name.trim() ? absolute(name.trim()) : "")).join(",");
+    if (names.length > 0)
+      parsed[key] = names.map((name) => (name.trim() ? resolve(folder, name.trim()) : "")).join(",");
   }
   return parsed;
 }

@@ -35,6 +35,7 @@ import {
   oneOf,
   origin,
   origins,
+  outputPath,
   serviceNames,
   storeUrl,
 } from "./setting-values.js";
@@ -272,13 +273,7 @@ export const SETTINGS = {
     bytes(1024 ** 2, 1024 ** 5),
     STORE,
   ),
-  auditLog: setting(
-    "PORTICO_AUDIT_LOG",
-    undefined,
-    "file to which records of the audit trail are appended as lines of JSON; - is standard output",
-    Object.assign((to: string) => (to === "-" ? to : filePath(to)), { values: filePath.values }),
-    STORE,
-  ),
+  auditLog: setting("PORTICO_AUDIT_LOG", undefined, "file for audit records as JSON; - is stdout", outputPath, STORE),
   lease: setting(
     "PORTICO_LEASE",
     "5s",

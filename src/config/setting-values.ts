@@ -26,6 +26,13 @@ export const filePaths = Object.assign(
     }),
   { values: "file" as const },
 );
+/**
+ * A file, as an absolute path, or `-` for standard output.
+ * @param folder that a path is relative to; default the working directory
+ */
+export const outputPath = Object.assign((path: string, folder = "") => (path === "-" ? path : resolve(folder, path)), {
+  values: "file" as const,
+});
 /** A folder, as an absolute path. */
 export const folderPath = Object.assign((path: string) => resolve(path), { values: "folder" as const });
 

@@ -101,6 +101,22 @@ t.test("every record is printed once, across cut connections and restarts of the
   t.match(run.errors(), /Printed up to (\d+\.\d+)\. To go on: --after=\1\n$/);
 });
 
+t.test("a connection on which nothing arrives any more is given up, and the export goes on", async (t) => {
+  const mesh = await started(t);
+  const run = exporting(t, `http://127.0.0.1:${mesh.proxy.port}`, tokenOf(mesh.admin), "--follow");
+  await mesh.change("one");
+  await until(() => run.subjects().includes("one"));
+  mesh.proxy.responses = "vanish";
+  await mesh.change("two");
+  await until(() => mesh.proxy.vanished > 0);
+  await until(() => run.errors() !== "", { within: 90_000 });
+  t.match(run.errors(), /broke off: nothing came for 45 s\nTrying again/);
+  mesh.proxy.responses = "pass";
+  mesh.proxy.cut();
+  await until(() => run.subjects().includes("two"), { within: 90_000 });
+  t.equal(new Set(run.lines()).size, run.lines().length);
+});
+
 t.test("a token that ends during the export is said, with the place to go on", async (t) => {
   const mesh = await started(t);
   const created = await call(`${mesh.url}/v1/auth/Keys/Create`, { name: "shipper", admin: true }, mesh.admin);

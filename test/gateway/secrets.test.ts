@@ -320,6 +320,10 @@ t.test("no part of it is in the log, the audit trail or the metrics", async (t) 
   const { records } = await post(handler, "/v1/auth/Audit/List", { limit: 1000 }, token);
   t.notMatch(JSON.stringify(records), CANARY);
   t.ok((records as unknown[]).length > 0);
+  const env = { PORTICO_URL: `http://127.0.0.1:${gateway.address.port}`, PORTICO_TOKEN: token };
+  const exported = await portico(["auth", "export", "audit"], { env: { ...env, HOME: t.testdirName } });
+  t.match(exported.stdout, /"action":"key created"/);
+  for (const never of [CANARY, token]) t.notMatch(exported.stdout, never);
   t.ok(logged.length > 50);
   for (const line of logged) t.notMatch(JSON.stringify(line), CANARY);
   t.notMatch(await metrics.text(), CANARY);

@@ -91,6 +91,7 @@ const PLAN: readonly (readonly [folder: string, ...mayImport: string[]])[] = [
     "src/wire",
     "src/gen",
     "src/contract",
+    "src/api",
     "src",
     "src/address",
     "src/memory",

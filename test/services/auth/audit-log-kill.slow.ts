@@ -1,6 +1,6 @@
 /**
- * No line of the audit log is lost when the authority is killed with `kill -9` at any moment between
- * a change and its line, and when the file is renamed in between.
+ * No line of the audit log is lost when the authority is killed with `kill -9` at any moment
+ * between a change and its line, and when the file is renamed in between.
  */
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";

@@ -4,9 +4,9 @@
  * stays in the trail, and is written later.
  *
  * The store has one cursor: the last revision whose lines are written. It is moved after the lines
- * are on disk. So no line is missing after a crash; the lines of the last batch may come twice, where
- * the end of the file does not show that they are there. Of several authorities on the store one
- * writes at a time. It has the claim, which ends by itself:
+ * are on disk. So no line is missing after a crash. The lines of the last batch may come twice,
+ * where the end of the file does not show that they are there. Of several authorities on the store
+ * one writes at a time. It has the claim, which ends by itself:
  *
  *     log/cursor   the revision
  *     log/claim    the ID of the authority that writes
@@ -15,7 +15,7 @@ import type { Logger } from "pino";
 import { auditLine } from "../../../../src/api/audit-line.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import { type Collection, collectionOf } from "../../../../src/store/collection.js";
-import type { KeyValueStore, StoredWrite } from "../../../../src/store/store.js";
+import { type KeyValueStore, type StoredWrite, StoreError } from "../../../../src/store/store.js";
 import { timestampMs } from "../../../../src/time.js";
 import type { Journal } from "../changelog/journal.js";
 import { keyOf } from "../changelog/row.js";
@@ -62,8 +62,8 @@ export class AuditLog {
   get error(): string | undefined {
     if (this.#failure === undefined) return undefined;
     return (
-      `records of the audit trail wait to be written to ${this.#options.output.name} (PORTICO_AUDIT_LOG): ${this.#failure}. ` +
-      "Changes go on, and the records are written when it can be written"
+      `records of the audit trail wait to be written to PORTICO_AUDIT_LOG: ${this.#failure}. Changes go on, and the ` +
+      "records are written as soon as they can be"
     );
   }
 
@@ -152,7 +152,7 @@ export class AuditLog {
       // Where this lasts for days, records may be too old in the meantime.
       this.#trails.addAll();
       if (this.#failure === undefined) log.error({ err: error, to: output.name }, "audit records cannot be written");
-      this.#failure = (error as Error).message;
+      this.#failure = reasonOf(error);
       await this.#giveUpClaim();
       return this.#retryMs;
     }
@@ -192,6 +192,13 @@ export class AuditLog {
     if (!store.mayBeStale) return;
     await store.commit([{ kind: "delete", key: CLAIM, condition: { value: id } }]).catch(() => undefined);
   }
+}
+
+/** Without the name of a file or a store, which only the log has. */
+function reasonOf(error: unknown): string {
+  if (error instanceof StoreError) return "the store fails";
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message;
 }
 
 /** The line of a record, as every export writes it. */

@@ -55,8 +55,8 @@ export class MergedTrails {
   /**
    * The records after a revision, up to `head` at most, in the order of revisions, and in the same
    * order each time.
-   * @param head a revision that is in the store. Trails are read one after the other: a record after
-   *   it may be found in one trail, and be written to another one later.
+   * @param head a revision that is in the store. Trails are read one after the other: a record
+   *   after it may be found in one trail, and be written to another one later.
    * @throws {StoreError}
    */
   async read({ trails }: Unread, after: number, head: number): Promise<Merged> {

@@ -10,7 +10,7 @@ const MODE = 0o600;
 /** How much of the file's end is read to find its last line. */
 const MAX_LAST = 64 * 1024;
 const STDOUT = 1;
-/** Maximum time of a write to standard output, in milliseconds. A slow reader must not stop more. */
+/** Maximum wait for a slow reader of standard output, in milliseconds. */
 const MAX_WRITE_MS = 10_000;
 const LINE_FEED = 10;
 
@@ -38,8 +38,8 @@ interface End {
 }
 
 /**
- * Appends to a file. It is opened again where its path is another file, so that a program may rename
- * it. What a crash or a full disk has left at its end is completed, not repeated.
+ * Appends to a file. It is opened again where its path is another file, so that a program may
+ * rename it. What a crash or a full disk has left at its end is completed, not repeated.
  */
 class FileOutput implements AuditOutput {
   readonly name: string;
@@ -112,7 +112,7 @@ async function writeAll(bytes: Buffer, writeSome: (bytes: Buffer) => Promise<num
   for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(await writeSome(rest));
 }
 
-/** Writes without `process.stdout`, which would stop the whole process for a slow reader of a pipe. */
+/** Writes without `process.stdout`, which would stop the process for a slow reader of a pipe. */
 class StandardOutput implements AuditOutput {
   readonly name = "standard output";
   /** The last write, where it has not ended. */
