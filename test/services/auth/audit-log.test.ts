@@ -3,20 +3,26 @@
 
 import { mkdirSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fromBinary, toJson } from "@bufbuild/protobuf";
+import { pino } from "pino";
 import t, { type Test } from "tap";
 import { AuditLog } from "../../../services/auth/log/audit/audit-log.js";
 import { MergedTrails } from "../../../services/auth/log/audit/audit-merge.js";
 import { outputTo } from "../../../services/auth/log/audit/audit-output.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
-import { AUDIT_FIELDS } from "../../../src/api/audit-line.js";
-import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
+import { AUDIT_FIELDS, auditLine } from "../../../src/api/audit-line.js";
+import type { AuditRecord as ApiRecord } from "../../../src/api/types.js";
+import { descriptorsOf } from "../../../src/contract/built-in-files.js";
+import { readDescriptors } from "../../../src/contract/endpoint.js";
+import { AuditRecord } from "../../../src/gen/portico/auth/v1/audit.js";
+import { Access, RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { collectionOf, writesTo } from "../../../src/store/collection.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { until } from "../../support/until.js";
 import { FaultyStore } from "./faulty-store.js";
-import { HASH, openJournal, silent } from "./open.js";
+import { HASH, open, openJournal, silent } from "./open.js";
 
 const RULE = { scope: "*", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false };
 const RETRY_MS = 10;
@@ -262,4 +268,55 @@ t.test("an authority that has lost its claim while it wrote leaves the cursor to
   await until(() => log.error === undefined);
   t.equal(await rows.get("log/cursor"), cursor);
   await close();
+});
+
+t.test("the claim of an authority that was killed ends by itself", async (t) => {
+  const { store, journal, file } = await opened(t, { mayBeStale: true });
+  const expires = Date.now() + 100;
+  await store.commit([{ kind: "set", key: "audit/log/claim", value: "killed", expires }]);
+  writing(t, { store, journal, file, id: "other" });
+  await written(file, "admin");
+  t.ok(Date.now() >= expires);
+});
+
+t.test("records that were too old before they were written are said in the log", async (t) => {
+  const mesh = await opened(t);
+  const first = writing(t, mesh);
+  await written(mesh.file, "admin");
+  await first.close();
+  await create(mesh.journal, "default", "old");
+  await mesh.journal.audit.dropBefore(Date.now() + 1);
+  const logged: object[] = [];
+  const log = pino({ level: "warn" }, { write: (line) => void logged.push(JSON.parse(line)) });
+  const output = outputTo(mesh.file);
+  const second = new AuditLog({ ...mesh, output, id: "", log, retryMs: RETRY_MS }).open();
+  t.teardown(() => second.close());
+  await create(mesh.journal, "default", "new");
+  await written(mesh.file, "new");
+  t.same(subjectsOf(mesh.file).includes("old"), false);
+  const cursor = `${mesh.journal.state.revision - 1}.0`;
+  t.match(logged, [{ trail: "default", cursor, msg: /were deleted before they could be written/ }]);
+});
+
+t.test("an authority writes to the file of its setting, and says while it cannot", async (t) => {
+  const folder = join(temporaryFolder(t), "later");
+  const { call, login, authority } = await open(t, { auditLog: join(folder, "audit.jsonl") });
+  await until(() => authority.errors().length > 0);
+  t.match(authority.errors(), [/PORTICO_AUDIT_LOG: ENOENT\. Changes go on/]);
+  const token = await login();
+  await call(RulesService.create, { rule: { ...RULE, id: "mine" } }, token);
+  mkdirSync(folder);
+  await until(() => authority.errors().length === 0);
+  await written(join(folder, "audit.jsonl"), "mine");
+});
+
+t.test("the lines are the same as those of the API", async (t) => {
+  const { journal, file } = await opened(t);
+  await create(journal, "team", NAME);
+  writing(t, { store: openMemoryStore(), journal, file });
+  await written(file, NAME);
+  const [record] = await journal.audit.after("team", "", 1);
+  const type = readDescriptors(descriptorsOf()).getMessage("portico.auth.v1.AuditRecord")!;
+  const json = toJson(type, fromBinary(type, AuditRecord.encode(record!).finish()), { alwaysEmitImplicit: true });
+  t.equal(`${linesOf(file).at(-1)}\n`, auditLine(json as unknown as ApiRecord));
 });
