@@ -43,7 +43,7 @@ const canMount = () => process.getuid?.() === 0 && spawnSync("unshare", ["--moun
 t.test("a disk that is full in the middle of a line", { skip: !canMount() && "it needs a mount" }, async (t) => {
   // A small file system in a mount namespace of its own, reached through its process.
   const folder = temporaryFolder(t);
-  const script = `mount -t tmpfs -o size=64k none ${folder} && echo mounted && sleep 600`;
+  const script = `mount -t tmpfs -o size=64k none ${folder} && echo mounted && exec sleep 600`;
   const holder = spawn("unshare", ["--mount", "sh", "-c", script], { stdio: ["ignore", "pipe", "inherit"] });
   t.teardown(() => holder.kill("SIGKILL"));
   let printed = "";
