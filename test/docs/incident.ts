@@ -67,7 +67,7 @@ export class Incident {
     this.env = {
       ...{ PATH: `${join(folder, "bin")}:${process.env.PATH}`, HOME: folder, PORTICO_DATA: this.data },
       ...{ PORTICO_HTTP: http!, PORTICO_GRPC: grpc!, PORTICO_ADMIN: admin!, PORTICO_URL: `http://${http}` },
-      ...{ PORTICO_PASSWORD: ADMIN_PASSWORD, PORTICO_LEASE: "1s", PORTICO_DRAIN: "1s", PORTICO_AUTHORITY: grpc! },
+      ...{ PORTICO_PASSWORD: ADMIN_PASSWORD, PORTICO_LEASE: "4s", PORTICO_DRAIN: "1s", PORTICO_AUTHORITY: grpc! },
     };
   }
 

@@ -20,8 +20,12 @@ export const PLAYS: Readonly<Record<string, Play>> = {
 /** One of this many rows is played if the tests do not run at full length. */
 const EVERY = 6;
 
+/** Maximum time of a file, in milliseconds: each row starts several processes. */
+const MAX_TIME = 600_000;
+
 /** Plays some rows. Test files share the rows, so that none takes long. */
 export function playRows(t: Test, plays: Readonly<Record<string, Play>>): void {
+  t.setTimeout(MAX_TIME);
   for (const [index, row] of ROWS.entries()) {
     const play = plays[row.what];
     if (play !== undefined && (FULL || index % EVERY === 0)) playRow(t, row, play);

@@ -1,6 +1,6 @@
 /** Rows of "A secret has leaked". */
 import { call } from "../../support/process.js";
-import type { Incident } from "../incident.js";
+import { type Incident, NEW_PASSWORD } from "../incident.js";
 import { logIn, type Play } from "./play.js";
 
 /** The status of a call with a token that administers nothing. */
@@ -56,6 +56,8 @@ export const LEAKS: Readonly<Record<string, Play>> = {
     const before = await to.does("portico auth list enrolments");
     to.values.SERVICE = "helloworld";
     await to.follows();
+    to.env.PORTICO_PASSWORD = NEW_PASSWORD;
+    await logIn(to);
     const after = await to.does("portico auth list enrolments");
     for (const [id] of before.matchAll(/(?<=^(?:gateway|helloworld) +)pte_\S+/gm)) to.t.notMatch(after, id);
   },

@@ -29,6 +29,7 @@ export async function isReady(to: Incident): Promise<void> {
   await until(async () => (await readyz(to)).Status === "ready", { what: () => "/readyz is ready" });
 }
 
+/** Logs in. On a busy machine a guard may be without a lease for a moment. */
 export async function logIn(to: Incident): Promise<void> {
-  await to.does("portico login");
+  await until(async () => (await to.tries("portico login")).startsWith("Logged in"), { what: () => "a login" });
 }

@@ -51,23 +51,17 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
   async "more calls than can be processed"(to) {
     await to.start("server");
     await logIn(to);
-    const flood = () =>
-      Promise.all(
-        Array.from({ length: FLOOD }, async () => {
-          const response = await fetch(`${to.url}/qr/generate`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify({ text: "x".repeat(1_000), size: 1_000 }),
-          });
-          return {
-            status: response.status,
-            text: `${await response.text()} Retry-After: ${response.headers.get("retry-after")}`,
-          };
-        }),
-      );
+    const ask = async (): Promise<string> => {
+      const body = JSON.stringify({ text: "x".repeat(1_000), size: 1_000 });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${to.url}/qr/generate`, { method: "POST", headers, body });
+      return `${response.status} ${await response.text()} Retry-After: ${response.headers.get("retry-after")}`;
+    };
+    // The system may refuse some of the connections.
+    const flood = () => Promise.all(Array.from({ length: FLOOD }, () => ask().catch(() => "")));
     let refused: string | undefined;
     for (let tries = 0; refused === undefined && tries < 5; tries++) {
-      refused = (await flood()).find(({ status }) => status === 503)?.text;
+      refused = (await flood()).find((text) => text.startsWith("503"));
     }
     to.sees([refused ?? "nothing was refused"]);
     await to.follows();

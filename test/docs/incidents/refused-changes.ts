@@ -30,6 +30,16 @@ async function onDisk(to: Incident): Promise<void> {
   to.env.PORTICO_DATA = to.data;
 }
 
+/** What `/readyz` says, once it is degraded. */
+async function degraded(to: Incident): Promise<unknown> {
+  let state: Record<string, unknown> = {};
+  await until(async () => {
+    state = await readyz(to);
+    return state.Status === "degraded";
+  });
+  return state;
+}
+
 export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
   "the disk is full": {
     skip,
@@ -45,7 +55,7 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
         }
       }
       to.t.match(await to.tries("portico login"), /while the disk of its store is full/);
-      to.sees([await readyz(to)]);
+      to.sees([await degraded(to)]);
       to.machine["journalctl --vacuum-size"] = async () => {
         for (let size = 8 * 1024 ** 2; size >= 512; size /= 2) rmSync(filler + size, { force: true });
         await isReady(to);
@@ -72,9 +82,9 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
 
   async "the clock is wrong"(to) {
     const server = await to.start("server", { NODE_OPTIONS: WRONG_CLOCK });
+    await isReady(to);
     server.child.kill("SIGUSR2");
-    await until(async () => (await readyz(to)).Status === "degraded");
-    to.sees([await readyz(to)]);
+    to.sees([await degraded(to)]);
     to.machine.timedatectl = () => undefined;
     to.machine["timedatectl set-ntp"] = () => undefined;
     await to.follows(1);
@@ -92,8 +102,7 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     await store.commit([{ kind: "set", key: "usage/filler", value, expires: Date.now() + 3_600_000 }]);
     await store.close();
     const server = await to.start("server", { PORTICO_AUDIT_MAX: "1MiB" });
-    await until(async () => (await readyz(to)).Status === "degraded");
-    to.sees([await readyz(to)]);
+    to.sees([await degraded(to)]);
     await logIn(to);
     to.machine["systemctl restart"] = async () => {
       await server.stop();

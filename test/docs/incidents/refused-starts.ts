@@ -6,7 +6,7 @@ import KeyvSqlite from "@keyv/sqlite";
 import { refused } from "../../support/process.js";
 import { until } from "../../support/until.js";
 import type { Incident } from "../incident.js";
-import { isWell, type Play } from "./play.js";
+import { isWell, logIn, type Play } from "./play.js";
 
 /** Backs up, damages the store, and starts again after the row's commands. */
 async function restored(to: Incident, damage: (store: string) => unknown): Promise<void> {
@@ -41,7 +41,7 @@ export const REFUSED_STARTS: Readonly<Record<string, Play>> = {
     const inUse = (await refused(["server"], to.env)).output;
     const ports = { PORTICO_HTTP: "127.0.0.1:0", PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
     const second = await to.start("server", ports);
-    await to.does("portico login");
+    await logIn(to);
     await until(() => server.errors().includes("another authority uses store"));
     to.sees([inUse, server.errors()]);
     await second.stop();
