@@ -5,6 +5,7 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -145,6 +146,20 @@ t.test("a store that is lost or damaged is restored", async (t) => {
     t.same(await rulesIn(data), ["default", "kept"]);
     t.ok(existsSync(/The old store is (.*)/.exec(stdout)?.[1] ?? ""));
   }
+});
+
+t.test("what was only in the write-ahead log of the old store is not applied to the new one", async (t) => {
+  const { data, file, run } = await placeOf(t);
+  await run("backup", file);
+  const store = join(data, "portico.sqlite");
+  const open = await openStore("sqlite:", data, { mustExist: true });
+  await changeStore(open, silent, (journal) => journal.commit(PORTICO, () => [rule("lost")]));
+  copyFileSync(`${store}-wal`, join(data, "saved"));
+  await open.close();
+  rmSync(store);
+  copyFileSync(join(data, "saved"), `${store}-wal`);
+  t.equal((await run("restore", file, "--yes")).exit, 0);
+  t.same(await rulesIn(data), ["default"]);
 });
 
 t.test("on another machine the store is made anew, with the same ID", async (t) => {
