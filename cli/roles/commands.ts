@@ -102,7 +102,7 @@ function backup(io: Io): Command {
     "portico backup /var/backups/portico.backup",
     "portico backup --services /var/backups/services.backup",
   );
-  command.addHelpText("after", "\nFor SQLite. An earlier backup of that name is replaced. On Postgres, use pg_dump.");
+  command.addHelpText("after", "\nFor SQLite. An earlier backup of that name is replaced. On Postgres, use\npg_dump.");
   return command.action(async (file: string, flags: BackupFlags) =>
     (await import("./backup.js")).backup(file, flags, io),
   );
@@ -124,7 +124,7 @@ function restore(io: Io): Command {
   );
   command.addHelpText(
     "after",
-    "\nIt says first what will be valid again and what is lost. The old store stays beside the new one.",
+    "\nIt says first what will be valid again and what is lost. The old store stays\nbeside the new one.",
   );
   return command.action(async (file: string, flags: RestoreFlags) =>
     (await import("./restore.js")).restore(file, flags, io),

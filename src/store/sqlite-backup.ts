@@ -58,7 +58,7 @@ export class InUseError extends StoreError {}
  */
 export async function whileUnused<T>(kind: StoreKind, file: string, act: () => Promise<T>): Promise<T> {
   const fileKind = FILE_KINDS[kind];
-  // With a statement in `setup` the format is not checked: a newer version may have written the file.
+  // With a statement in `setup` the format is not checked: a newer version may have written it.
   const options = { kind: fileKind, file, table: TABLE, timeoutMs: LOCK_MS, setup: ["PRAGMA user_version"] };
   let engine: Awaited<ReturnType<typeof connect>> | undefined;
   try {

@@ -1,6 +1,6 @@
 /**
- * `kill -9` at any moment of a backup leaves the earlier backup or the new one, and at any moment of
- * a restore the old store or the restored one. Both can be done again afterwards.
+ * `kill -9` at any moment of a backup leaves the earlier backup or the new one, and at any moment
+ * of a restore the old store or the restored one. Both can be done again afterwards.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
