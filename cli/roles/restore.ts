@@ -14,7 +14,7 @@ import { StatusError } from "../../src/errors.js";
 import { makeFolder } from "../../src/folder.js";
 import { type BackupHeader, draftOf, readBackup, removeDraft, removeLeftovers } from "../../src/store/backup-file.js";
 import { collectionOf } from "../../src/store/collection.js";
-import { readInstallationId } from "../../src/store/installation.js";
+import { otherStore, readInstallationId } from "../../src/store/installation.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
 import { disownSqlite, InUseError, replaceFile, whileUnused } from "../../src/store/sqlite-backup.js";
 import { type KeyValueStore, StoreError, type StoreKind } from "../../src/store/store.js";
@@ -156,8 +156,18 @@ async function readOld(kind: StoreKind, { store, installation, backup }: Reading
   return { installation: id, missing, span: await longestSpan(collectionOf(store, "grantors")) };
 }
 
-/** @throws {CommandError} if the backup belongs to another installation than the store */
-function checkInstallation({ asCopy, store, config }: Order, { installation }: BackupHeader, old: OldStore): void {
+/**
+ * @throws {CommandError} if the backup belongs to another installation than the store, or the data
+ *   folder to another store
+ */
+function checkInstallation(order: Order, { installation }: BackupHeader, old: OldStore): void {
+  const { kind, asCopy, store, config } = order;
+  const other = kind === "authority" ? otherStore(config.data, store) : undefined;
+  if (other !== undefined) {
+    throw new CommandError(
+      `the data folder ${config.data} belongs to store ${other}; name that store in PORTICO_STORE`,
+    );
+  }
   if (asCopy) {
     if (old.state === "absent" && old.installation === undefined) return;
     const remedy = "name an empty folder in PORTICO_DATA";
@@ -190,7 +200,7 @@ async function replace(
   }
   await draft.store.close();
   if (kind === "services" && asCopy) await disownSqlite(kind, draft.path);
-  if (old.span > 0) {
+  if (old.span > 0 && !asCopy) {
     io.stderr.write(`Waiting ${Math.ceil(old.span / 1000)} s, until every gateway's lease has ended …\n`);
     await sleep(old.span);
   }

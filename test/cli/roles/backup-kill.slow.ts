@@ -18,7 +18,7 @@ import { bundleInto } from "../../support/bundle.js";
 import { FULL } from "../../support/full.js";
 import { installation } from "../../support/installation.js";
 
-const ROUNDS = FULL ? 200 : 6;
+const ROUNDS = FULL ? 200 : 4;
 /** Rules in the store, so that copies take some time. */
 const RULES = 2_000;
 const SEED = Number(process.env.TEST_SEED ?? 105);

@@ -1,6 +1,7 @@
 /** `portico backup` and `portico restore`: what they write, what they say, what they refuse. */
 import {
   appendFileSync,
+  chownSync,
   copyFileSync,
   existsSync,
   readdirSync,
@@ -232,6 +233,23 @@ t.test("the backup of another installation is refused", async (t) => {
   await portico(["backup", ofOther], { env: { PORTICO_DATA: other } });
   t.match(await run("restore", ofOther, "--yes"), { exit: 1, stderr: /is of installation .* belongs to/ });
   t.match(await run("backup", ofOther), { exit: 1, stderr: /is a backup of another store/ });
+});
+
+t.test("a data folder whose store has moved is refused", async (t) => {
+  const { data, file, run } = await placeOf(t);
+  await run("backup", file);
+  writeFileSync(join(data, "store-location"), "postgres://db.example.com/portico");
+  t.match(await run("restore", file, "--yes"), { exit: 1, stderr: /belongs to store postgres:\S+; name that store/ });
+});
+
+const notRoot = process.getuid?.() !== 0 && "only root can give files to others";
+t.test("what root restores belongs to the owner of the data folder", { skip: notRoot }, async (t) => {
+  const { data, file, run } = await placeOf(t);
+  await run("backup", file);
+  chownSync(data, 4_242, 4_242);
+  await run("restore", file, "--yes");
+  const { uid, gid, mode } = statSync(join(data, "portico.sqlite"));
+  t.same([uid, gid, mode & 0o777], [4_242, 4_242, 0o600]);
 });
 
 t.test("a backup replaces no file that is not a backup", async (t) => {

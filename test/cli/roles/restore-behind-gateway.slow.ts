@@ -12,7 +12,7 @@ import { until } from "../../support/until.js";
 import { portico } from "../command-line.js";
 
 /** Long enough that a gateway which still decides is seen. */
-const LEASE = "4s";
+const LEASE = "2s";
 
 t.test("a restore while a gateway runs that was ahead", async (t) => {
   const folder = temporaryFolder(t);

@@ -18,7 +18,7 @@ export const PLAYS: Readonly<Record<string, Play>> = {
 };
 
 /** One of this many rows is played if the tests do not run at full length. */
-const EVERY = 6;
+const EVERY = 8;
 
 /** Maximum time of a file, in milliseconds: each row starts several processes. */
 const MAX_TIME = 600_000;
