@@ -1,0 +1,173 @@
+/**
+ * The requests that give a token for what a client keeps: a code, a refresh token, a session, a
+ * JWT, a page of consent. Each runs the real code of the authority.
+ */
+import { sign as signBytes } from "node:crypto";
+import { auth } from "../../../services/auth/endpoints/auth.js";
+import type { IssuerKeys } from "../../../services/auth/jwt/issuer-keys.js";
+import { Jwts } from "../../../services/auth/jwt/jwts.js";
+import type { Changes } from "../../../services/auth/log/changelog/changes.js";
+import type { State } from "../../../services/auth/log/state/state.js";
+import type { Attempts } from "../../../services/auth/login/attempts.js";
+import { pageSessions } from "../../../services/auth/login/page-sessions.js";
+import { Challenges, signedText } from "../../../services/auth/login/session-proof.js";
+import { exchange } from "../../../services/auth/oauth/exchange.js";
+import { fingerprint, seal } from "../../../services/auth/oauth/sealed-request.js";
+import { decide, type SignInOptions } from "../../../services/auth/oauth/sign-in.js";
+import { hashToken } from "../../../src/call/token.js";
+import { StatusError } from "../../../src/errors.js";
+import type { ExchangeRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
+import type { BuiltInContext } from "../../../src/rpc/service.js";
+import { HASH } from "../../services/auth/open.js";
+import { CHALLENGE, CODE, INSTALLATION, JWT, JWT_KEYS, PAGE_KEY, REFRESH, SESSION, VERIFIER } from "./setup.js";
+import { NOW } from "./world.js";
+
+/** What a request has led to. */
+export interface Outcome {
+  /** SHA-256 of the token that it gave. */
+  readonly token?: Buffer | undefined;
+  /** Whether it was refused because of an earlier use, which ends all. */
+  readonly wasUsed?: boolean;
+}
+
+export interface Kind {
+  /** Whether it gives a token once. */
+  readonly once: boolean;
+  /** The request, with what it needs from the state before. */
+  readonly prepare: (state: State) => (changes: Changes) => Promise<Outcome>;
+  readonly isAlive: (state: State, token: Buffer) => boolean;
+}
+
+const from = { address: "192.0.2.1", requestId: "" };
+const context = { system: true, clientAddress: from.address, metadata: [] } as unknown as BuiltInContext;
+/** The person gives the password that the account had at first. */
+const attempts = {
+  verify: async (_: unknown, __: string, readHash: () => Promise<typeof HASH | undefined>) =>
+    (await readHash())?.hash.equals(HASH.hash) === true,
+} as unknown as Attempts;
+
+const isCaller = (state: State, token: Buffer): boolean => state.callerOf(token, NOW) !== undefined;
+const isCode = (state: State, token: Buffer): boolean => state.oauth.token(token) !== undefined;
+
+function outcomeOf({ accessToken, description }: { accessToken: string; description: string }): Outcome {
+  return { token: accessToken === "" ? undefined : hashToken(accessToken), wasUsed: /used before/.test(description) };
+}
+
+/** What an endpoint returned, or threw. */
+async function outcomeOfCall(asked: Promise<{ readonly accessToken: string }>): Promise<Outcome> {
+  try {
+    return outcomeOf({ ...(await asked), description: "" });
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return outcomeOf({ accessToken: "", description: error.message });
+  }
+}
+
+function exchanging(credential: ExchangeRequest["credential"], clientId = "app"): Kind {
+  const request = {
+    ...{ clientId, clientSecret: "", redirectUri: "http://127.0.0.1/", verifier: VERIFIER },
+    ...{ resource: "", scopes: [], ...from },
+  };
+  const use = async (changes: Changes) => outcomeOf(await exchange(changes, { ...request, credential }));
+  return { once: true, prepare: () => use, isAlive: isCaller };
+}
+
+/** A request of one of the services that only gateways, or everybody, may call. */
+const asking = (ask: (changes: Changes) => Promise<{ readonly accessToken: string }>, once = false): Kind => ({
+  once,
+  prepare: () => (changes) => outcomeOfCall(ask(changes)),
+  isAlive: isCaller,
+});
+
+const PERSON = { account: "ann", password: "any", namespace: "" };
+
+/** A person has signed in, by a password or an issuer, and consents. */
+function consenting(isByIssuer: boolean): Kind {
+  return {
+    once: true,
+    isAlive: isCode,
+    prepare(state) {
+      const link = state.people.link({ namespace: "default", issuer: "company", subject: "ann" });
+      const sealed = seal(state, {
+        ...{
+          grant: "consented",
+          namespace: "default",
+          account: "ann",
+          expires: NOW + 1_000,
+          clientName: "",
+          device: "",
+        },
+        password: fingerprint(state.account("default", "ann")?.password),
+        by: isByIssuer ? { issuer: "company", subject: "ann", revision: Number(link?.revision), until: 0 } : undefined,
+        request: {
+          clientId: "app",
+          redirectUri: "http://127.0.0.1/",
+          challenge: CHALLENGE,
+          scopes: [],
+          resource: "",
+          state: "",
+        },
+      });
+      const decision = { sealed, denied: false, resources: [], days: 30, clientName: "", ...from };
+      return async (changes) => {
+        const { code } = await decide({ changes } as unknown as SignInOptions, decision);
+        return { token: code === "" ? undefined : hashToken(code) };
+      };
+    },
+  };
+}
+
+/** A page has its cookie, its key and a challenge. */
+const renewing: Kind = {
+  once: false,
+  isAlive: isCaller,
+  prepare({ contextSecret: secret }) {
+    const challenges = new Challenges({ secret, installation: INSTALLATION, now: () => NOW });
+    const challenge = challenges.create(hashToken(SESSION));
+    const key = { key: PAGE_KEY.privateKey, dsaEncoding: "ieee-p1363" } as const;
+    const proof = { challenge, signature: signBytes("sha256", signedText(INSTALLATION, challenge), key) };
+    return (changes) => {
+      const { createToken } = pageSessions({ changes, attempts }).implementation;
+      return outcomeOfCall(createToken!({ secret: SESSION, proof, ...from }, context));
+    };
+  },
+};
+
+export const KINDS = {
+  "a code is exchanged": exchanging({ $case: "code", value: CODE.grant }),
+  "a device code is exchanged": exchanging({ $case: "deviceCode", value: CODE.device }),
+  "a grant is refreshed": exchanging({ $case: "refreshToken", value: REFRESH.grant }),
+  "a grant by an issuer is refreshed": exchanging({ $case: "refreshToken", value: REFRESH.issuerGrant }),
+  "a login is refreshed": asking(
+    (changes) => auth({ changes, attempts }).implementation.refresh!({ refreshToken: REFRESH.login }, context),
+    true,
+  ),
+  "a page renews its token": renewing,
+  "a person logs in": asking((changes) => auth({ changes, attempts }).implementation.login!(PERSON, context)),
+  "a person signs in on a page": asking(async (changes) => {
+    const publicKey = PAGE_KEY.publicKey.export({ format: "der", type: "spki" });
+    const { start } = pageSessions({ changes, attempts }).implementation;
+    return (await start!({ ...PERSON, publicKey, ...from }, context)).tokens;
+  }),
+  "a person consents": consenting(false),
+  "a person of an issuer consents": consenting(true),
+  "a JWT is exchanged": {
+    once: false,
+    isAlive: isCaller,
+    prepare: () => async (changes) => {
+      const jwts = new Jwts({ changes, keys: JWT_KEYS as unknown as IssuerKeys });
+      return outcomeOf(await jwts.exchange({ jwt: await JWT, scopes: [], resource: "", ...from }));
+    },
+  },
+  "a JWT is accepted": {
+    once: false,
+    isAlive: isCaller,
+    prepare: () => async (changes) => {
+      const jwts = new Jwts({ changes, keys: JWT_KEYS as unknown as IssuerKeys });
+      const jwt = await JWT;
+      return { token: (await jwts.accept(jwt)) ? hashToken(jwt) : undefined };
+    },
+  },
+} satisfies Record<string, Kind>;
+
+export type KindName = keyof typeof KINDS;
