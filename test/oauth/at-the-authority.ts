@@ -31,6 +31,14 @@ export async function consent(opened: Open, clientId = CLI, person = ADMIN, days
   return decide(opened, sealed, days);
 }
 
+/** Signs in as the administrator with the code that a device shows, and allows the device. */
+export async function consentToDevice(opened: Open, userCode: string): Promise<void> {
+  const asked = { namespace: "", ...ADMIN, ...origin, request: undefined, userCode };
+  const { error, sealed } = await opened.call(OAuthService.signIn, asked, undefined, system);
+  if (error !== "") throw new Error(error);
+  await decide(opened, sealed);
+}
+
 /** Signs in by an issuer, which knows the person by the subject, and consents. Returns the code. */
 export async function consentBy(opened: Open, by: ByIssuer, clientId: string): Promise<string> {
   const { sealed } = await signInBy(opened, by, { request: requestOf(clientId) });
