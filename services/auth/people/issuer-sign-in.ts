@@ -199,7 +199,10 @@ export class IssuerSignIns {
       if (!(error instanceof NoLongerError)) {
         throw new StatusError(Code.UNAVAILABLE, this.#wordsOf(issuer, error, requestId));
       }
-      await this.#changes.settled(await this.#changes.issue(author, (state) => endedWith(state, link)));
+      // Another authority may have used the token at the same moment, and has got the next one.
+      const isReplaced = (state: State): boolean => state.people.link(link)?.refreshToken !== refreshToken;
+      const ended = (state: State): LogEvent[] => (isReplaced(state) ? [] : endedWith(state, link));
+      await this.#changes.settled(await this.#changes.issue(author, ended));
     }
   }
 
