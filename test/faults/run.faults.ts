@@ -6,24 +6,26 @@
  *     FAULTS=revocation npm run test:faults
  *     FAULTS='the clock' npm run test:faults
  *
- * FAULTS is a part of the page (revocation, limits, availability, machines, hostile, overload,
- * upstream), or words in the titles of faults of the first four parts. With words, the page is not
- * written.
+ * FAULTS is a part of the page (revocation, limits, availability, machines, sign-ins, hostile,
+ * overload, upstream), or words in the titles of faults of the first four parts. With words, the
+ * page is not written. SEED is the seed of the faults during sign-ins, and SECONDS their time.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import { resolve } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
 import { startCluster } from "../machines/cluster.js";
 import { MACHINE_FAULTS, MACHINE_HEAD, type MachineFault, machineRow, suffer } from "../machines/faults.js";
+import { disturb, SIGN_IN_HEAD, SIGN_IN_SAFEGUARDS, signInRow } from "../machines/sign-in-faults.js";
+import type { SignIns } from "../machines/sign-ins.js";
 import { noPostgres } from "../support/postgres.js";
 import { AVAILABILITY } from "./availability.js";
 import { Cluster } from "./cluster.js";
 import type { Fault, Figures } from "./fault.js";
 import { LATE } from "./late.js";
 import { LIMITS } from "./limits.js";
-import { openNetwork } from "./network.js";
+import { noNamespaces, openNetwork } from "./network.js";
 import { PAST } from "./past.js";
 import { REVOCATION } from "./revocation.js";
 import { buildWithout } from "./variant.js";
@@ -105,6 +107,7 @@ const PARTS: Record<string, () => Promise<string[]>> = {
   limits: async () => [...HEAD, ...(await tryAll(LIMITS))],
   availability: async () => [...HEAD, ...(await tryAll(AVAILABILITY))],
   machines: async () => [...MACHINE_HEAD, ...(await tryOnMachines(MACHINE_FAULTS))],
+  "sign-ins": async () => [...SIGN_IN_HEAD, ...(await trySignIns())],
   hostile: async () => [await tableOf("test/faults/hostile.ts")],
   overload: async () => [await tableOf("test/faults/overload.ts")],
   upstream: async () => [await tableOf("test/faults/overload-upstream.ts")],
@@ -128,6 +131,40 @@ async function tryOnMachines(faults: readonly MachineFault[]): Promise<string[]>
     }
   });
   if (noPostgres) skipped.push(`faults between machines: ${noPostgres}`);
+  return rows;
+}
+
+/** Signs in on a cluster while faults follow each other, with all safeguards and without each. */
+async function trySignIns(): Promise<string[]> {
+  const rows: string[] = [];
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e6));
+  const seconds = Number(process.env.SECONDS ?? 60);
+  const tryWith = (title: string, program: string | undefined, check: (t: Test, seen: SignIns["seen"]) => void) =>
+    t.test(title, { skip: noPostgres || noNamespaces() || false }, async (t) => {
+      const cluster = await startCluster(t, t.testdir(), program);
+      const { seen, faults } = await disturb(t, cluster, { seconds, seed });
+      process.stderr.write(`note: ${JSON.stringify({ title, seed, faults, ...seen })}\n`);
+      check(t, seen);
+    });
+  await tryWith("sign-ins while faults follow each other", undefined, (t, seen) => {
+    for (const [kind, counts] of Object.entries(seen)) {
+      rows.push(signInRow(kind, counts));
+      t.equal(counts.wrongful, 0, `${kind}: nothing is granted after its end`);
+      t.equal(counts.twice, 0, `${kind}: nothing gives tokens twice`);
+      t.ok(counts.ended > 0, `${kind}: ${counts.ended} ended`);
+    }
+  });
+  for (const { wrong, ...safeguard } of SIGN_IN_SAFEGUARDS) {
+    const program = await buildWithout(safeguard, `sign-ins-${wrong}`);
+    await tryWith(`without the safeguard, that ${safeguard.name}`, program, (t, seen) => {
+      const total = Object.values(seen).reduce((sum, counts) => sum + counts[wrong], 0);
+      t.ok(total > 0, `${wrong}: ${total}`);
+      rows.push(`| – *without: ${safeguard.name}* | | | ${bold("twice")} | | | ${bold("wrongful")} | |`);
+      function bold(count: typeof wrong): string {
+        return count === wrong ? `**${total}**` : "";
+      }
+    });
+  }
   return rows;
 }
 

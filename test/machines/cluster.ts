@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { ADMIN_PASSWORD } from "../support/installation.js";
 import { freePort } from "../support/ports.js";
 import { type PostgresServer, startPostgres } from "../support/postgres.js";
-import { login, type Portico, start } from "../support/process.js";
+import { type Launch, login, type Portico, start } from "../support/process.js";
 import { type Machine, Network } from "./network.js";
 
 /** Closes the cluster at its end: a test, or `npm run cluster`. */
@@ -23,12 +23,19 @@ export class Node {
   readonly machine: Machine;
   readonly role: readonly string[];
   readonly #env: Record<string, string>;
+  readonly #program: Pick<Launch, "program">;
   #running: Portico | undefined;
 
-  constructor(machine: Machine, role: readonly string[], env: Record<string, string>) {
+  constructor(
+    machine: Machine,
+    role: readonly string[],
+    env: Record<string, string>,
+    program: Pick<Launch, "program"> = {},
+  ) {
     this.machine = machine;
     this.role = role;
     this.#env = env;
+    this.#program = program;
   }
 
   /** The address at which callers reach a gateway. */
@@ -41,7 +48,7 @@ export class Node {
   }
 
   async start(): Promise<void> {
-    this.#running = await start(this.role, this.#env, ".", [], { before: this.machine.before });
+    this.#running = await start(this.role, this.#env, ".", [], { before: this.machine.before, ...this.#program });
   }
 
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
@@ -65,8 +72,11 @@ export interface Cluster {
   readonly admin: { readonly authorization: string };
 }
 
-/** Starts the cluster. The owner closes it. */
-export async function startCluster(owner: Owner, folder: string): Promise<Cluster> {
+/**
+ * Starts the cluster. The owner closes it.
+ * @param program its path; by default the one in dist
+ */
+export async function startCluster(owner: Owner, folder: string, program?: string): Promise<Cluster> {
   const network = new Network();
   owner.teardown(() => network.close());
   const databaseMachine = network.add("postgres");
@@ -76,7 +86,8 @@ export async function startCluster(owner: Owner, folder: string): Promise<Cluste
     const machine = network.add(name);
     const at = async (port: number) => `${machine.host}:${network.whyNotCut === undefined ? port : await freePort()}`;
     const ports = { PORTICO_HTTP: await at(8080), PORTICO_GRPC: await at(8081), PORTICO_ADMIN: await at(8082) };
-    return new Node(machine, role, { ...ports, PORTICO_DATA: data, PORTICO_LEASE: LEASE, ...env });
+    const all = { ...ports, PORTICO_DATA: data, PORTICO_LEASE: LEASE, ...env };
+    return new Node(machine, role, all, program === undefined ? {} : { program });
   };
   const numbered = (name: string, count: number) => Array.from({ length: count }, (_, index) => `${name} ${index + 1}`);
   const authorities: Node[] = [];
