@@ -3,10 +3,9 @@
  * for, can take their steps at two authorities.
  */
 import { fold } from "../../../services/auth/log/state/fold.js";
-import { toTimestamp } from "../../../src/time.js";
 import { KINDS, type Kind, type KindName, type Outcome } from "./kinds.js";
 import { ENDS, type End, type EndName, SETUP } from "./setup.js";
-import { NOW, type Running, type Safeguard, World } from "./world.js";
+import { entryOf, type Running, type Safeguard, stateAfter, World } from "./world.js";
 
 export interface Race {
   readonly kind: KindName;
@@ -25,6 +24,7 @@ export interface Found {
 }
 
 const AUTHORITIES = 2;
+const BEFORE = stateAfter(SETUP);
 
 /** One run of a race, up to some step. */
 class Run {
@@ -36,7 +36,7 @@ class Run {
   readonly #end: End | undefined;
 
   constructor({ kind, end, requests }: Race, without: Safeguard | undefined) {
-    const world = new World(AUTHORITIES, SETUP, without);
+    const world = new World(AUTHORITIES, BEFORE, without);
     this.world = world;
     this.#kind = KINDS[kind];
     this.#end = end && ENDS[end];
@@ -84,12 +84,10 @@ class Run {
     if (!isOver) return undefined;
     if (this.#end === undefined && this.outcomes.length === 1 && alive().length === 0) return "there is no token";
     if (this.#end === undefined) return undefined;
-    fold(newest, { ...ENTRY, events: this.#end.again.map((event) => ({ event })) });
+    fold(newest, entryOf(this.#end.again));
     return alive().length > 0 ? "a token counts again when what ended is made again" : undefined;
   }
 }
-
-const ENTRY = { time: toTimestamp(NOW), actor: "ann", namespace: "default" };
 
 /** Breadth first, so that no shorter schedule leads to what is wrong. */
 export async function exploreRace(race: Race, without?: Safeguard): Promise<Found> {
@@ -117,6 +115,8 @@ export async function exploreRace(race: Race, without?: Safeguard): Promise<Foun
 async function replay(race: Race, without: Safeguard | undefined, schedule: readonly number[]) {
   const run = new Run(race, without);
   const trace: string[] = [];
+  // To its first read: what it does before that changes nothing.
+  for (const running of run.runnings) await running.step();
   for (const index of schedule) {
     const running = run.runnings[index]!;
     const isCommand = race.end !== undefined && index === run.runnings.length - 1;

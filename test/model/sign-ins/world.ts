@@ -23,6 +23,20 @@ export const SAFEGUARDS = [
 ] as const;
 export type Safeguard = (typeof SAFEGUARDS)[number];
 
+/** The state after an entry with the events. */
+export function stateAfter(events: readonly LogEvent[]): State {
+  const state = new State();
+  fold(state, entryOf(events));
+  return state;
+}
+
+export function entryOf(events: readonly LogEvent[]): Entry {
+  return {
+    ...{ time: toTimestamp(NOW), actor: AUTHOR.account, namespace: AUTHOR.namespace },
+    events: events.map((event) => ({ event })),
+  };
+}
+
 interface Authority {
   readonly state: State;
   /** How many entries of the log it has applied. */
@@ -42,32 +56,20 @@ export class World {
   readonly log: { readonly entry: Entry; readonly by: string }[] = [];
   readonly #authorities: readonly Authority[];
   /** Reads every entry at once: what a guard is told that asks for a caller now. */
-  readonly newest = new State();
+  readonly newest: State;
   readonly #without: Safeguard | undefined;
 
-  /** @param setup the log before all requests; every authority has read it */
-  constructor(authorities: number, setup: readonly LogEvent[], without?: Safeguard) {
+  /** @param before the state before all requests, which does not change; every authority has it */
+  constructor(authorities: number, before: State, without?: Safeguard) {
     this.#without = without;
-    this.#authorities = Array.from({ length: authorities }, () => ({ state: new State(), read: 0 }));
-    this.append(setup, "setup");
-    for (const authority of this.#authorities) this.#readLog(authority);
+    this.newest = before.draft();
+    this.#authorities = Array.from({ length: authorities }, () => ({ state: before.draft(), read: 0 }));
   }
 
   /** The text is the same for worlds that cannot be told apart. */
   get key(): string {
     const written = this.log.map(({ entry, by }) => `${by}:${entry.events.map(({ event }) => event?.$case)}`);
     return `${written} ${this.#authorities.map(({ read }) => read)}`;
-  }
-
-  append(events: readonly LogEvent[], by: string): void {
-    const entry = {
-      time: toTimestamp(NOW),
-      actor: AUTHOR.account,
-      namespace: AUTHOR.namespace,
-      events: [] as Entry["events"],
-    };
-    entry.events = events.map((event) => ({ event }));
-    this.#write(entry, by);
   }
 
   #write(entry: Entry, by: string): void {
