@@ -100,7 +100,7 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
   return shown(changes, { ...sealed, password, request, clientName, clientRevision, device: sha256.toString("hex") });
 }
 
-/** Why the request of a client is refused, now. Gateways have checked it before. */
+/** Why the request of a client is refused. Gateways have checked it before. */
 function problemOf(state: State, request: AuthorizationRequest, namespace: string): string | undefined {
   const { clientId, redirectUri, challenge, scopes, resource } = request;
   const client = registeredClient(state, clientId);
@@ -186,9 +186,7 @@ export async function decide({ changes }: SignInOptions, request: DecideRequest)
     const present = device === "" ? undefined : state.oauth.device(sha256);
     const isLate = open(state, request.sealed, now) === undefined || state.oauth.grant(sealed.grant) !== undefined;
     const isGone = device !== "" && (present === undefined || present.decided);
-    // The client may have been deleted since the sign-in. Devices go with their client.
-    const isRefused = device === "" && problemOf(state, sealed.request, namespace) !== undefined;
-    error = isLate || isGone || isRefused ? EXPIRED : "";
+    error = isLate || isGone ? EXPIRED : "";
     if (error !== "") return [];
     const grant = grantOf(sealed, request, { resources, now, code, device: present });
     const decided: LogEvent = { $case: "deviceCodeDecided", value: { sha256, denied: false } };

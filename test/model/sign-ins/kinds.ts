@@ -12,8 +12,10 @@ import type { Attempts } from "../../../services/auth/login/attempts.js";
 import { pageSessions } from "../../../services/auth/login/page-sessions.js";
 import { Challenges, signedText } from "../../../services/auth/login/session-proof.js";
 import { exchange } from "../../../services/auth/oauth/exchange.js";
+import { revisionOf } from "../../../services/auth/oauth/known-client.js";
 import { fingerprint, seal } from "../../../services/auth/oauth/sealed-request.js";
 import { decide, type SignInOptions } from "../../../services/auth/oauth/sign-in.js";
+import type { IssuerSignIns } from "../../../services/auth/people/issuer-sign-in.js";
 import { hashToken } from "../../../src/call/token.js";
 import { StatusError } from "../../../src/errors.js";
 import type { ExchangeRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
@@ -95,6 +97,7 @@ function consenting(isByIssuer: boolean): Kind {
           account: "ann",
           expires: NOW + 1_000,
           clientName: "",
+          clientRevision: revisionOf(state, "app"),
           device: "",
         },
         password: fingerprint(state.account("default", "ann")?.password),
@@ -117,6 +120,11 @@ function consenting(isByIssuer: boolean): Kind {
   };
 }
 
+/** The people of these sessions sign in by a password. */
+const NO_ISSUERS = {} as IssuerSignIns;
+
+const sessionsOf = (changes: Changes) => pageSessions({ changes, attempts, issuers: NO_ISSUERS }).implementation;
+
 /** A page has its cookie, its key and a challenge. */
 const renewing: Kind = {
   once: false,
@@ -127,7 +135,7 @@ const renewing: Kind = {
     const key = { key: PAGE_KEY.privateKey, dsaEncoding: "ieee-p1363" } as const;
     const proof = { challenge, signature: signBytes("sha256", signedText(INSTALLATION, challenge), key) };
     return (changes) => {
-      const { createToken } = pageSessions({ changes, attempts }).implementation;
+      const { createToken } = sessionsOf(changes);
       return outcomeOfCall(createToken!({ secret: SESSION, proof, ...from }, context));
     };
   },
@@ -146,7 +154,7 @@ export const KINDS = {
   "a person logs in": asking((changes) => auth({ changes, attempts }).implementation.login!(PERSON, context)),
   "a person signs in on a page": asking(async (changes) => {
     const publicKey = PAGE_KEY.publicKey.export({ format: "der", type: "spki" });
-    const { start } = pageSessions({ changes, attempts }).implementation;
+    const { start } = sessionsOf(changes);
     return (await start!({ ...PERSON, publicKey, ...from }, context)).tokens;
   }),
   "a person consents": consenting(false),
