@@ -56,17 +56,20 @@ export async function loginInBrowser(base: URL, io: Io, namespace?: string): Pro
 }
 
 /**
- * Shows a code, and waits until a person has typed it into a browser anywhere.
+ * Shows a code, and waits until a person has typed it into a browser anywhere. The page shows the
+ * issuers of the namespace; if undefined, of the default one.
  * @throws {CommandError} when the person refuses, or takes too long
  */
-export async function loginByCode(base: URL, io: Io): Promise<GrantedTokens> {
+export async function loginByCode(base: URL, io: Io, namespace?: string): Promise<GrantedTokens> {
   const name = `portico on ${(await import("node:os")).hostname()}`;
   const begun = JSON.parse(
     jsonOf(
       await postForm(base, "/oauth/device_authorization", { client_id: CLIENT, client_name: name, scope: SCOPE }, io),
     ),
   ) as { device_code: string; user_code: string; verification_uri: string; interval: number };
-  io.stderr.write(`Open ${begun.verification_uri} and type the code ${begun.user_code}\n`);
+  const page = new URL(begun.verification_uri);
+  if (namespace !== undefined) page.searchParams.set("namespace", namespace);
+  io.stderr.write(`Open ${page} and type the code ${begun.user_code}\n`);
   let interval = begun.interval;
   const form = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: begun.device_code };
   for (const end = performance.now() + MAX_WAIT_MS; performance.now() < end; ) {

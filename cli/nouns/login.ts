@@ -45,7 +45,7 @@ export const login = gatewayCommand({
     if (options.web || options.device) {
       const { base } = login;
       const shown = namespace === DEFAULT_NAMESPACE ? undefined : namespace;
-      const granted = options.web ? loginInBrowser(base, io, shown) : loginByCode(base, io);
+      const granted = options.web ? loginInBrowser(base, io, shown) : loginByCode(base, io, shown);
       const data = await login.keepGranted(await granted);
       return printLogin(io, client.address, data);
     }
