@@ -218,9 +218,9 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
     };
   },
 
-  async "people's issuers, and accounts that were linked, deleted since"(to) {
+  async "people's issuers, and accounts that were linked, deleted or unlinked since"(to) {
     const signIn = { clientId: "portico" };
-    for (const name of ["gone", "kept"]) {
+    for (const name of ["gone", "kept", "free"]) {
       await to.auth("Issuers/Create", { name, url: `https://${name}.example`, signIn, clientSecret: "secret" });
       await to.auth("Accounts/Create", { name: `linked-${name}`, withoutPassword: true });
       await to.auth("Accounts/Link", { name: `linked-${name}`, issuer: name, subject: "1" });
@@ -235,10 +235,11 @@ export const ROWS: Readonly<Record<string, (to: Installation) => Promise<Change>
       async make() {
         await to.auth("Issuers/Delete", { name: "gone" });
         await to.auth("Accounts/Delete", { name: "linked-kept" });
+        await to.auth("Accounts/Unlink", { name: "linked-free" });
       },
-      look: () => Promise.all([isLinked("gone"), isLinked("kept")]),
-      changed: [false, false],
-      restored: [true, true],
+      look: () => Promise.all([isLinked("gone"), isLinked("kept"), isLinked("free")]),
+      changed: [false, false, false],
+      restored: [true, true, true],
     };
   },
 

@@ -1,5 +1,5 @@
 // A consent page that is open names the client for which it was made. It gives nothing to a later
-// client with the same ID, which may be somebody else's.
+// client with the same ID.
 import t from "tap";
 import { type Door, openDoor, PERSON, submit, visit } from "./browser.js";
 import { authorizeUrl, PUBLIC, registerApp } from "./people.js";

@@ -1,5 +1,5 @@
-// What a person reads when a sign-in by an issuer fails, and what the operator finds in the log: the
-// cause, by the request's ID, and no secret.
+// What a person reads when a sign-in by an issuer fails, and what the operator finds in the log:
+// the cause, by the request's ID, and no secret.
 import t, { type Test } from "tap";
 import { IssuerKeys } from "../../services/auth/jwt/issuer-keys.js";
 import { type Door, openDoor } from "./browser.js";

@@ -1,7 +1,7 @@
 /**
  * What a visitor pastes into each kind of client, with the address of this gateway. A key is
  * written into it only after the visitor has made one on the page. Otherwise a program reads
- * PORTICO_TOKEN. test/gateway/web/connect.browser.ts runs them as they are written here.
+ * PORTICO_TOKEN. test/gateway/web/first.browser.ts runs them as they are written here.
  */
 import { snippetsFor } from "../explore/snippets.js";
 
@@ -131,5 +131,18 @@ function agentBlocks(target: Target): Block[] {
     { title: "Claude Code", comment: "#", code: `claude mcp add --transport http portico ${url}${header}` },
     { title: "VS Code, in .vscode/mcp.json", comment: "//", code: json(vsCode) },
     { title: "Cursor, in ~/.cursor/mcp.json", comment: "//", code: json(cursor) },
+    ...(withToken && key === undefined ? signInBlocks(target.origin) : []),
+  ];
+}
+
+/** For agents that send a person to sign in and consent (OAuth), and need no key. */
+function signInBlocks(origin: string): Block[] {
+  const url = `${origin}/mcp`;
+  const vsCode = JSON.stringify({ servers: { portico: { type: "http", url } } }, null, 2);
+  const client = "portico auth create client my-agent --redirect-uri=https://agent.example/callback";
+  return [
+    { title: "Claude or ChatGPT, by sign-in: the address of a connector (not tried)", comment: "#", code: url },
+    { title: "VS Code, by sign-in (not tried)", comment: "//", code: vsCode },
+    { title: "An agent that asks for a client ID, by sign-in", comment: "#", code: client },
   ];
 }

@@ -220,7 +220,7 @@ t.test("Connect", async (t) => {
     });
   });
 
-  await t.test("a key that is shown is not lost by Back, and is hidden by a button", async () => {
+  await t.test("a key that is shown is not lost by Back, and is hidden by a button", async (t) => {
     await page.goBack();
     await page.getByText("The key is shown only now").waitFor();
     await page.getByRole("button", { name: "hide the key" }).click();
@@ -229,6 +229,10 @@ t.test("Connect", async (t) => {
     await block(/^First, the token/)
       .getByText("portico user token")
       .waitFor();
+    await tab("Agents");
+    t.equal(await code(/^Claude or ChatGPT, by sign-in/), `${origin}/mcp`);
+    t.match(JSON.parse(await code(/^VS Code, by sign-in/)), { servers: { portico: { url: `${origin}/mcp` } } });
+    await tab("HTTP");
     await page.getByRole("combobox", { name: "Service" }).selectOption("shop");
     await page.locator(".block").last().getByText("/v1/shop/").waitFor();
     await signOut(page);
