@@ -5,8 +5,9 @@
 import type { ComponentChildren, ComponentType } from "preact";
 import { administers, administersSome, isAdmin, type Part, type Session, useSession } from "../session/session.js";
 import { SignInForm } from "../session/sign-in.js";
+import { useLoad } from "../state/load.js";
 import { type PageProps, useTitle } from "../state/router.js";
-import { EmptyState } from "../ui/notice.js";
+import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
 import { AccountPage } from "./account-page.js";
 import { AccountsPage } from "./accounts.js";
 import { AppsPage } from "./apps.js";
@@ -20,7 +21,6 @@ import type { ConsoleProps } from "./page-frame.js";
 import { RefusalsPage } from "./refusals.js";
 import { RulesPage } from "./rules.js";
 import { ServicesPage } from "./services.js";
-import { SignInPage } from "./sign-in.js";
 import { UsagePage } from "./usage.js";
 
 interface Page {
@@ -60,6 +60,13 @@ const PAGES: readonly Page[] = [
   { segment: "refusals", title: "Refusals", page: RefusalsPage, isFor: everyone },
   { segment: "audit", title: "Audit trail", page: AuditPage, isFor: administering("audit") },
 ];
+
+/** Loaded when it is opened: it is long, and only few open it. */
+function SignInPage() {
+  const { value: Loaded, error, reload } = useLoad(async () => (await import("./sign-in.js")).SignInPage, []);
+  if (error) return <ErrorNotice error={error} onRetry={reload} />;
+  return Loaded === undefined ? <Progress label="Loading the page" /> : <Loaded />;
+}
 
 /** The pages that a session may use. */
 export function pagesFor(session: Session): { readonly path: string; readonly title: string }[] {
