@@ -146,6 +146,17 @@ for (const [what, [endpoint, request]] of Object.entries(MEANWHILE)) {
   });
 }
 
+t.test("a person without a password signs out everywhere", async (t) => {
+  const { door } = await company(t);
+  const [page, other] = [await LeavingPage.at(door), await LeavingPage.at(door)];
+  for (const one of [page, other]) await one.signInAt("ann1");
+  const { accessToken = "" } = (await page.arrive()).body;
+  await other.arrive();
+  await door.auth("Logout", { everywhere: true }, accessToken);
+  t.equal(await door.statusOf(accessToken), 401);
+  for (const one of [page, other]) t.equal((await one.createToken()).status, 401);
+});
+
 t.test("a session that the page does not take ends after ten minutes", async (t) => {
   const { door, pass } = await company(t);
   const page = await LeavingPage.at(door);

@@ -95,6 +95,7 @@ t.test("what signs in", { timeout: 180_000 }, async (t) => {
       await row.getByText(text).waitFor();
     }
     await row.getByRole("button", { name: "Copy the callback URL of company" }).waitFor();
+    await page.getByText("Nobody is offered to sign in by an issuer before PORTICO_PUBLIC_URL is set").waitFor();
     const { body } = await post("/v1/auth/Issuers/List", {}, token);
     t.match(body.issuers, [
       {

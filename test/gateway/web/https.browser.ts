@@ -2,12 +2,12 @@
 // pages, their calls and their streams use HTTP/2. A WebSocket gets a connection of HTTP/1.1,
 // because the gateway does not offer RFC 8441.
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import t from "tap";
 import { createAuthority } from "../../http2/certificates.js";
 import { installation } from "../../support/installation.js";
 import { start } from "../../support/process.js";
-import { inTime } from "../../support/until.js";
+import { inTime, until } from "../../support/until.js";
 import { checkClean, launch, trusting, visit } from "./browser.js";
 import { visitAgain } from "./console-browser.js";
 
@@ -45,6 +45,15 @@ const LISTEN = `async (path, count) => {
   return messages;
 }`;
 
+/**
+ * Waits until calls are served. On a busy computer the program may start without a lease, and a
+ * page that was told so does not ask again.
+ */
+async function untilServed({ browser, origin }: { readonly browser: Browser; readonly origin: string }): Promise<void> {
+  const { request } = await browser.newContext({ ignoreHTTPSErrors: true });
+  await until(async () => (await request.get(`${origin}/helloworld/Call`)).status() === 200);
+}
+
 t.test("over https", async (t) => {
   const own = createAuthority("authority").issue("localhost");
   const folder = t.testdir({ "own.pem": own.cert, "own.key": own.key });
@@ -57,6 +66,7 @@ t.test("over https", async (t) => {
   t.teardown(() => portico.stop());
   const origin = portico.address("HTTP");
   const setting = { browser: await launch(t, trusting(own)), origin };
+  await untilServed(setting);
 
   await t.test("an endpoint is called from its page", async (t) => {
     const watched = await visit(t, setting, "/explore/helloworld/Helloworld.Call");

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import t from "tap";
 import { CLIENT, openProvider } from "../../oauth/provider.js";
 import { installation } from "../../support/installation.js";
-import { start } from "../../support/process.js";
+import { answered, call, start } from "../../support/process.js";
 import { seriousFaults } from "./axe.js";
 import { ADMIN_PASSWORD, checkClean, launch, screenshot, visit } from "./browser.js";
 import { overflow } from "./console-browser.js";
@@ -42,6 +42,7 @@ t.test("a person signs in by an issuer", { timeout: 120_000 }, async (t) => {
   });
   t.teardown(() => portico.stop());
   const at = portico.address("HTTP");
+  await answered(() => call(`${at}/helloworld/Call`), 200);
   const { accessToken } = await post(at, "/auth/Auth/Login", { account: "admin", password: ADMIN_PASSWORD });
   const signIn = { clientId: CLIENT.clientId, createAccounts: true };
   const issuer = { name: "company", url: provider.url, signIn, clientSecret: CLIENT.clientSecret };
