@@ -43,9 +43,24 @@ t.test("the issuer does not respond: the person may try again, and the log has t
   it.issuer.metadata = { token_endpoint: "http://127.0.0.1:1/token" };
   const page = await signIn(it, () => undefined);
   t.equal(reasonOn(page), "400 company cannot be reached at the moment. Try again.");
-  const line = logged(it, "an issuer by which people sign in cannot be reached");
+  const line = logged(it, "an issuer by which people sign in cannot be used");
   t.match(line, { issuer: "company", level: "warn", requestId: page.headers.get("x-request-id") });
   t.match(JSON.stringify(line), /http:\/\/127\.0\.0\.1:1\/token/);
+});
+
+t.test("the issuer's document cannot be read: nobody is sent there, and the log has the cause", async (t) => {
+  const it = await company(t);
+  const signIn = { clientId: "portico" };
+  await it.door.auth("Issuers/Delete", { name: "company" });
+  await it.door.auth("Issuers/Create", { name: "company", url: "http://127.0.0.1:1", signIn });
+  const page = await goToIssuer(new Browser(it.door));
+  t.match(
+    reasonOn(page),
+    /^400 company cannot be used at the moment: the keys of http:\/\/127\.0\.0\.1:1 cannot be read/,
+  );
+  const line = logged(it, "an issuer by which people sign in cannot be used");
+  t.match(line, { issuer: "company", level: "warn", requestId: page.headers.get("x-request-id") });
+  t.match(JSON.stringify(line), /openid-configuration cannot be reached/);
 });
 
 t.test("a fault of Portico's own is not put on the issuer, and the person has the request's ID", async (t) => {
@@ -58,7 +73,7 @@ t.test("a fault of Portico's own is not put on the issuer, and the person has th
   );
   const id = page.headers.get("x-request-id") ?? "";
   t.not(id, "");
-  t.match(reasonOn(page), /^400 Portico could not end the sign-in, which is no fault of yours or of company\./);
+  t.match(reasonOn(page), /^400 Portico could not sign you in, which is no fault of yours or of company\./);
   t.ok(reasonOn(page).endsWith(`in the log of the request ${id}.`), reasonOn(page));
   const line = logged(it, "a sign-in by an issuer has failed");
   t.match(line, { issuer: "company", level: "error", requestId: id, err: { message: "out of bounds" } });

@@ -87,7 +87,7 @@ export class IssuerKeys {
 
   #current(issuer: string, { published, fetchedAt, error }: Known): Published {
     if (published !== undefined && this.#now() - fetchedAt <= MAX_STALE) return published;
-    throw new IssuerError(`the keys of ${issuer} cannot be read: ${error?.message ?? "not yet"}`);
+    throw new IssuerError(`the keys of ${issuer} cannot be read: ${error?.message ?? "not yet"}`, { cause: error });
   }
 
   /** Fetches the keys, unless that was tried just now. Never rejects. */

@@ -213,15 +213,16 @@ export class IssuerSignIns {
   #wordsOf({ name }: { readonly name: string }, error: unknown, requestId: string): string {
     if (error instanceof StatusError) throw error;
     if (error instanceof JwtError) return `What ${name} says about you is refused: ${error.message}`;
-    if (error instanceof IssuerError) return `${name} cannot be used at the moment: ${error.message}`;
     const asked = { err: error, issuer: name, requestId };
-    if (error instanceof NoResponseError) {
-      this.#log.warn(asked, "an issuer by which people sign in cannot be reached");
-      return `${name} cannot be reached at the moment. Try again`;
+    if (error instanceof IssuerError || error instanceof NoResponseError) {
+      this.#log.warn(asked, "an issuer by which people sign in cannot be used");
+      return error instanceof IssuerError
+        ? `${name} cannot be used at the moment: ${error.message}`
+        : `${name} cannot be reached at the moment. Try again`;
     }
     this.#log.error(asked, "a sign-in by an issuer has failed");
     const where = requestId === "" ? "" : ` of the request ${requestId}`;
-    return `Portico could not end the sign-in, which is no fault of yours or of ${name}. An administrator finds the cause in the log${where}`;
+    return `Portico could not sign you in, which is no fault of yours or of ${name}. An administrator finds the cause in the log${where}`;
   }
 
   async #bounded<T>(ask: () => Promise<T>): Promise<T> {
