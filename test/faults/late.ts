@@ -20,7 +20,10 @@ const slowBody: Fault = {
       name: "the gateway decides again when the body has come",
       file: "gateway/stages/admit.ts",
       edits: [
-        ["return { admission: await decider.admit(credentials, target.endpoint), body };", "return { admission, body };"],
+        [
+          "return { admission: await decider.admit(credentials, target.endpoint), body };",
+          "return { admission, body };",
+        ],
       ],
     },
   ],
