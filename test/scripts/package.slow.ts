@@ -26,7 +26,7 @@ import { until } from "../support/until.js";
  * Bytes, a little more than today. docs/installing.md says where they go. Before you raise a
  * number, look at what has come in.
  */
-const MAX_SIZES = { packed: 16_000_000, unpacked: 46_000_000, own: 10_500_000, ownFile: 1_000_000 };
+const MAX_SIZES = { packed: 16_000_000, unpacked: 46_000_000, own: 10_500_000, ownFile: 1_100_000 };
 const LONG = `a folder with spaces, and with ${"a long ".repeat(15)}name`;
 
 /** Every file in the package that does not belong to a bundled dependency. */
