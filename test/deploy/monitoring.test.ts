@@ -56,6 +56,16 @@ t.test("what an installation counted is in its metrics", async (t) => {
   for (const [role, sample] of cases) t.match(texts.get(role), sample, role);
 });
 
+t.test("each sample has the labels of the list", async (t) => {
+  for (const text of texts.values()) {
+    for (const [, name = "", labels = ""] of text.matchAll(/^(portico_\w+)(?:\{(.*)\})? \S+$/gm)) {
+      const metric = METRICS[name.replace(/_(?:bucket|sum|count)$/, "") as keyof typeof METRICS];
+      const found = Array.from(labels.matchAll(/(\w+)="/g), ([, label]) => label).filter((label) => label !== "le");
+      t.same(found, metric.labels, name);
+    }
+  }
+});
+
 t.test("expressions use metrics and labels that exist", async (t) => {
   const all = new Map([...texts.values()].flatMap((text) => [...typesIn(text)]));
   for (const [name, type] of [...all]) {

@@ -1,11 +1,11 @@
-// The statements of docs/deploying.md about backups and metrics are true. The test uses the
-// commands and names of the page.
+// The statements of docs/deploying.md about backups are true. The test uses the commands of the
+// page.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
 import { installation } from "../support/installation.js";
-import { administrator, call, start } from "../support/process.js";
+import { administrator, start } from "../support/process.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { codeOf, tablesOf } from "./markdown.js";
 import { ROWS } from "./restored.js";
@@ -61,30 +61,4 @@ t.test("a backup that was made while Portico runs can be restored", async (t) =>
   await Promise.all(
     changes.map(async ({ what, look, restored }) => t.same(await look(), restored, `${what}, restored`)),
   );
-});
-
-t.test("metrics have the names and labels in the page's table", async (t) => {
-  const data = await installation(t.testdir());
-  const portico = await start(["server"], { PORTICO_DATA: data });
-  t.teardown(() => portico.stop());
-  const http = portico.address("HTTP");
-  await call(`${http}/helloworld/call?name=Ada`);
-  const limit = { id: "few", per: "EVERYONE", rate: "1/d" };
-  await call(`${http}/v1/auth/Limits/Create`, { limit }, await administrator(http, data));
-  for (let calls = 0; calls < 2; calls++) await call(`${http}/helloworld/call?name=Ada`);
-  const text = await (await fetch(portico.address("Metrics"))).text();
-  const rows = tablesOf(page).find(({ header }) => header[0] === "metric")?.rows ?? [];
-  const names = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name);
-  t.ok(rows.length > 5, "the table of metrics is found");
-  for (const [metrics = "", labels = ""] of rows) {
-    for (const metric of names(metrics)) {
-      t.match(text, new RegExp(`^# TYPE ${metric} `, "m"));
-      const samples = text.match(new RegExp(`^${metric}(_sum)?\\{.*`, "m"))?.[0] ?? "";
-      if (!metric?.includes("grpc") && labels !== "")
-        t.same(
-          [...samples.matchAll(/(\w+)="/g)].map(([, name]) => name),
-          names(labels),
-        );
-    }
-  }
 });
