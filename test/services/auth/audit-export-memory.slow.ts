@@ -16,7 +16,10 @@ const RECORDS = 100_000;
 const A_REVISION = 1_000;
 /** How long the reader takes nothing, in milliseconds. */
 const PAUSE = 3_000;
-/** Of the whole command, and what the server takes in addition, in MiB. The lines take 20 MiB, and a multiple of it as objects. */
+/**
+ * Of the whole command, and what the server takes in addition, in MiB. The lines take 20 MiB, and
+ * several times as much as objects.
+ */
 const MAX_COMMAND = 110;
 const MAX_SERVER = 40;
 

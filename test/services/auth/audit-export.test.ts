@@ -174,3 +174,24 @@ t.test("a following export ends when the authority is about to stop, so that its
   mesh.authority.announceStop();
   t.match(await run.ended, /about to stop/);
 });
+
+t.test("at most 100 exports follow the trail at once; those that have ended do not count", async (t) => {
+  const mesh = await opened(t);
+  const bob = { name: "bob", password: PASSWORD, scopes: ["admin:audit"], withoutPassword: false };
+  await mesh.call(AccountsService.create, bob, mesh.token);
+  const token = await mesh.login("bob");
+  const follow = () => exporting(mesh, token, { follow: true });
+  const first = Array.from({ length: 100 }, follow);
+  await until(() => first.every(({ records }) => records().length > 0));
+  t.match(await follow().ended, /100 exports follow the audit trail here already; end one of them, and try again/);
+  first[0]!.cancel();
+  await first[0]!.ended;
+  const next = follow();
+  await until(() => next.records().length > 0);
+  // The others end by the loss of the right.
+  await mesh.call(AccountsService.setScopes, { name: "bob", scopes: [] }, mesh.token);
+  await Promise.all([...first, next].map(({ ended }) => ended));
+  const again = Array.from({ length: 100 }, () => exporting(mesh, mesh.token, { follow: true }));
+  await until(() => again.every(({ records }) => records().length > 0));
+  for (const { cancel } of again) cancel();
+});
