@@ -318,7 +318,7 @@ t.test("an authority writes to the file of its setting, and says while it cannot
   await written(join(folder, "audit.jsonl"), "mine");
 });
 
-t.test("the lines are the same as those of the API", async (t) => {
+t.test("the API gives the same lines", async (t) => {
   const { journal, file } = await opened(t);
   await create(journal, "team", NAME);
   writing(t, { store: openMemoryStore(), journal, file });
