@@ -40,7 +40,9 @@ const change = fc.oneof(
   rule.map((value) => ({ what: "set" as const, value })),
   rule.map((value) => ({ what: "set" as const, value: { ...value, id: `n${value.id}` } })),
   rule.map((value) => ({ what: "delete" as const, value })),
-  fc.tuple(rules(2), fc.boolean()).map(([value, prune]) => ({ what: "apply" as const, value, prune })),
+  fc
+    .tuple(fc.oneof({ arbitrary: rules(1), weight: 3 }, rules(3)), fc.boolean())
+    .map(([value, prune]) => ({ what: "apply" as const, value, prune })),
 );
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
