@@ -18,7 +18,7 @@ import { bundleInto } from "../../support/bundle.js";
 import { FULL } from "../../support/full.js";
 import { installation } from "../../support/installation.js";
 
-const ROUNDS = FULL ? 200 : 4;
+const ROUNDS = FULL ? 60 : 4;
 /** Rules in the store, so that copies take some time. */
 const RULES = 2_000;
 const SEED = Number(process.env.TEST_SEED ?? 105);
@@ -88,6 +88,8 @@ async function sceneOf(t: Test): Promise<Scene> {
   };
   return { data, file, run };
 }
+
+t.setTimeout(600_000);
 
 const leftovers = (folder: string): string[] => readdirSync(folder).filter((name) => name.includes(".new"));
 
