@@ -141,7 +141,7 @@ function signInBlocks(origin: string): Block[] {
   const vsCode = JSON.stringify({ servers: { portico: { type: "http", url } } }, null, 2);
   const client = "portico auth create client my-agent --redirect-uri=https://agent.example/callback";
   return [
-    { title: "Claude or ChatGPT, by sign-in: the address of a connector (not tried)", comment: "#", code: url },
+    { title: "Claude or ChatGPT, by sign-in (not tried)", comment: "#", code: url },
     { title: "VS Code, by sign-in (not tried)", comment: "//", code: vsCode },
     { title: "An agent that asks for a client ID, by sign-in", comment: "#", code: client },
   ];
