@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type ExternalService, parseExternalServices } from "./configured-services.js";
 import { ConfigError, type Setting } from "./setting.js";
-import { isObject, outputPath } from "./setting-values.js";
+import { FILE_SEPARATOR, isObject, outputPath } from "./setting-values.js";
 
 type Settings = Readonly<Record<string, Setting<unknown>>>;
 
@@ -37,9 +37,9 @@ export function readConfigFile(path: string, named: boolean, settings: Settings)
   for (const key of PATHS) if (key in parsed) parsed[key] = outputPath(String(parsed[key]), folder);
   for (const key of PATH_LISTS) {
     // An empty name stays empty, and is refused.
-    const names = key in parsed ? String(parsed[key]).split(",") : [];
+    const names = key in parsed ? String(parsed[key]).split(FILE_SEPARATOR) : [];
     if (names.length > 0)
-      parsed[key] = names.map((name) => (name.trim() ? resolve(folder, name.trim()) : "")).join(",");
+      parsed[key] = names.map((name) => (name.trim() ? resolve(folder, name.trim()) : "")).join(FILE_SEPARATOR);
   }
   return parsed;
 }

@@ -129,7 +129,7 @@ export const SETTINGS = {
   httpTlsCert: setting(
     "PORTICO_HTTP_TLS_CERT",
     undefined,
-    "file with the certificate of the HTTP port, and those between it and its authority (PEM): it then speaks TLS. Several, separated by commas: a client gets the one with the name that it asks for, or else the first",
+    "file with the certificate of the HTTP port, and those between it and its authority (PEM): it then speaks TLS. Several, separated by colons: a client gets the one with the name that it asks for, or else the first",
     filePaths,
     HTTP_PORT,
   ),

@@ -17,11 +17,13 @@ export interface Parse<T> {
 
 /** A file, as an absolute path. */
 export const filePath = Object.assign((path: string) => resolve(path), { values: "file" as const });
-/** Files, separated by commas, as absolute paths. */
+/** Separates files, as in PATH. A comma is more usual in the name of a folder. */
+export const FILE_SEPARATOR = ":";
+/** Files, separated by colons, as absolute paths. */
 export const filePaths = Object.assign(
   (text: string): readonly string[] =>
-    text.split(",").map((path) => {
-      if (path.trim() === "") throw new SyntaxError("must be a file, or files separated by commas");
+    text.split(FILE_SEPARATOR).map((path) => {
+      if (path.trim() === "") throw new SyntaxError("must be a file, or files separated by colons");
       return resolve(path.trim());
     }),
   { values: "file" as const },

@@ -81,9 +81,9 @@ t.test("the certificate of the HTTP port has its own settings", async (t) => {
 t.test("paths of certificates are relative to the configuration file", async (t) => {
   const data = t.testdir({
     "portico.json":
-      '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "http.pem, /etc/b.pem"}',
+      '{"tlsCa": "ca.pem", "tlsCert": "/etc/own.pem", "tlsKey": "keys/own.key", "httpTlsCert": "a, b/http.pem: /etc/b.pem"}',
   });
   const { tlsCa, tlsCert, tlsKey, httpTlsCert } = loadConfig({}, { PORTICO_DATA: data });
   t.same([tlsCa, tlsCert, tlsKey], [join(data, "ca.pem"), "/etc/own.pem", join(data, "keys/own.key")]);
-  t.same(httpTlsCert, [join(data, "http.pem"), "/etc/b.pem"]);
+  t.same(httpTlsCert, [join(data, "a, b/http.pem"), "/etc/b.pem"]);
 });

@@ -50,12 +50,12 @@ for (const [what, [certs, keys, message]] of Object.entries(WRONG_LISTS)) {
   });
 }
 
-for (const list of ["", ",", "a.pem,", "a.pem, ,b.pem"]) {
+for (const list of ["", ":", "a.pem:", "a.pem: :b.pem"]) {
   t.test(`a list of files is refused: ${JSON.stringify(list)}`, async (t) => {
     const load = () => loadConfig({ httpTlsCert: list }, {});
     t.throws(load, {
       name: "ConfigError",
-      message: /^--http-tls-cert is .*: must be a file, or files separated by commas$/,
+      message: /^--http-tls-cert is .*: must be a file, or files separated by colons$/,
     });
   });
 }
