@@ -15,7 +15,6 @@ export interface CollectorResponse {
   readonly body: Uint8Array;
 }
 
-/** One connection to a collector. */
 export class Collector {
   readonly #url: URL;
   readonly #agent: HttpAgent | HttpsAgent;
@@ -23,7 +22,7 @@ export class Collector {
   /** @param base `http://host:4318` */
   constructor(base: string) {
     this.#url = new URL(`${base.replace(/\/$/, "")}/v1/traces`);
-    const options = { keepAlive: true, maxSockets: 1 };
+    const options = { keepAlive: true };
     this.#agent = this.#url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
   }
 
