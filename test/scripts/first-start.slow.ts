@@ -10,7 +10,7 @@ import { killGroup } from "./kill-group.js";
 
 const BUILT_FROM = [
   ...["cli", "gateway", "proto", "scripts", "services", "spec", "src"],
-  ...["package.json", "package-lock.json", "tsconfig.json"],
+  ...["package.json", "package-lock.json", "tsconfig.json", "LICENSE"],
 ];
 /** A busy computer needs a minute for the build. */
 const BUILD_TIME = 200_000;

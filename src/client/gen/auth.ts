@@ -433,9 +433,9 @@ export interface ExplainResponse {
 export interface ExportAuditRequest {
   /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
   readonly after?: string | undefined;
-  /** Only records before this time. */
+  /** Only records before this time; absent means all that there are. */
   readonly until?: TimestampInput | undefined;
-  /** Whether to go on with records that are written later. Not together with `until`. */
+  /** Whether to go on with records that are written later; absent means not. Not together with `until`. */
   readonly follow?: boolean | undefined;
 }
 

@@ -79,11 +79,11 @@ export interface ListAuditResponse {
 export interface ExportAuditRequest {
   /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
   after: string;
-  /** Only records before this time. */
+  /** Only records before this time; absent means all that there are. */
   until:
     | Timestamp
     | undefined;
-  /** Whether to go on with records that are written later. Not together with `until`. */
+  /** Whether to go on with records that are written later; absent means not. Not together with `until`. */
   follow: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
