@@ -431,7 +431,7 @@ export interface ExplainResponse {
 }
 
 export interface ExportAuditRequest {
-  /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
+  /** Only records after this cursor of a record, or after all of this revision, such as `1`; empty from the oldest. */
   readonly after?: string | undefined;
   /** Only records before this time; absent means all that there are. */
   readonly until?: TimestampInput | undefined;

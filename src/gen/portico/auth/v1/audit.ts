@@ -77,7 +77,7 @@ export interface ListAuditResponse {
 }
 
 export interface ExportAuditRequest {
-  /** Only records after this cursor of a record, or after all of this revision, such as `512`; empty from the oldest. */
+  /** Only records after this cursor of a record, or after all of this revision, such as `1`; empty from the oldest. */
   after: string;
   /** Only records before this time; absent means all that there are. */
   until:
