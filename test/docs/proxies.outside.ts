@@ -185,7 +185,9 @@ async function tryCalls(t: Test, port: number): Promise<void> {
 async function tryAddress(t: Test, port: number): Promise<void> {
   const from = server.errors().length;
   const forged = { "x-forwarded-for": FORGED, forwarded: `for=${FORGED}` };
-  const login = await ask(port, "/auth/login", { account: "nobody", password: "wrong" }, { headers: forged });
+  // Another account for each proxy: several wrong passwords for one are throttled.
+  const account = `nobody-${port}`;
+  const login = await ask(port, "/auth/login", { account, password: "wrong" }, { headers: forged });
   t.equal(login.status, 401, login.body);
   const logged = () =>
     server

@@ -127,7 +127,8 @@ t.test("auth and registry: the examples of the documentation are accepted", asyn
     const example = post?.requestBody?.content["application/json"]?.example;
     // After Logout, the token is of no use.
     if (!target.startsWith("/v1/") || example === undefined || post.operationId === "Auth.Logout") continue;
-    if (NEEDS_SECRET.has(post.operationId)) continue;
+    // test/services/auth/audit-export.test.ts reads the stream.
+    if (NEEDS_SECRET.has(post.operationId) || post.operationId === "Audit.Export") continue;
     const { status, body } = await ask(handler, { method: "POST", target, headers, body: JSON.stringify(example) });
     t.ok([200, 404, 409].includes(status), `${target} ${JSON.stringify(example)}: ${status} ${body}`);
     sent++;
