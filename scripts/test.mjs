@@ -33,6 +33,7 @@ const LONGEST = [
   "test/gateway/web/console-pages.browser.ts",
   "test/gateway/web/explore-races.browser.ts",
   "test/gateway/web/console-dialogs.browser.ts",
+  "test/cli/audit-follow.slow.ts",
   "test/services/limits.slow.ts",
   "test/scripts/package.slow.ts",
   "test/services/auth/settling.slow.ts",

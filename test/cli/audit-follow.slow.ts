@@ -75,6 +75,8 @@ function exporting(t: Test, url: string, token: string, ...flags: string[]): Run
 
 const tokenOf = ({ authorization = "" }: Record<string, string>): string => authorization.replace("Bearer ", "");
 
+// A silent connection is given up after 45 s; the others run meanwhile.
+t.jobs = 4;
 t.test("every record is printed once, across cut connections and restarts of the server", async (t) => {
   const mesh = await started(t);
   const token = tokenOf(mesh.admin);
