@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createAuthority } from "../../http2/certificates.js";
 import { call } from "../../support/process.js";
 import { until } from "../../support/until.js";
-import { GREET, greet, isReady, isWell, logIn, type Play } from "./play.js";
+import { GREET, greet, isReady, isWell, logIn, type Play, readyz } from "./play.js";
 
 const RESOURCE = "service:helloworld:Helloworld.Call";
 /** How many calls are sent at once to have more than can be processed. */
@@ -28,11 +28,14 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     await logIn(to);
     await to.does("portico auth create rule --access=denied --scope='<public>' --priority=9 --resource='*:*:*' closed");
     to.sees([(await greet(to)).body, await to.tries("portico helloworld call --name=Ada")]);
+    await to.does("portico auth delete rule default");
     Object.assign(to.values, { ACCOUNT: "admin", RESOURCE, RULE: "closed" });
-    const [explained] = await to.follows(1);
-    to.t.match(explained?.output, /by rule closed/);
+    const [admin, everyone] = await to.follows(2);
+    to.t.match(admin?.output, /by rule closed/);
+    to.t.match(everyone?.output, /by rule closed/);
     await to.follows();
     to.t.equal((await greet(to)).status, 200);
+    to.t.match(await to.does("portico helloworld call --name=Ada"), /Hello Ada/);
   },
 
   async "a limit refuses too much"(to) {
@@ -94,7 +97,8 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     await isWell(to);
     await authority.stop("SIGKILL");
     await until(async () => (await greet(to)).status === 503);
-    to.sees([(await greet(to)).body]);
+    await until(async () => /authority at/.test(JSON.stringify(await readyz(to))));
+    to.sees([(await greet(to)).body, await readyz(to)]);
     to.machine["systemctl start portico"] = () => to.start("authority", elsewhere);
     const doctor = await to.tries("portico doctor gateway");
     to.t.match(doctor, /The authority at 127\.0\.0\.1:\d+ cannot be reached/);

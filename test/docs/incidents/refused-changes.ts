@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openStore } from "../../../src/store/open.js";
 import { installation } from "../../support/installation.js";
-import { refused } from "../../support/process.js";
+import { call, refused } from "../../support/process.js";
 import { until } from "../../support/until.js";
 import { canMount, type Incident } from "../incident.js";
 import { isReady, isWell, logIn, type Play, readyz } from "./play.js";
@@ -45,7 +45,7 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     skip,
     async act(to) {
       await onDisk(to);
-      await to.start("server");
+      const server = await to.start("server");
       const filler = join(to.data, "filler");
       for (let size = 8 * 1024 ** 2; size >= 512; size /= 2) {
         try {
@@ -55,7 +55,14 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
         }
       }
       to.t.match(await to.tries("portico login"), /while the disk of its store is full/);
-      to.sees([await degraded(to)]);
+      let kept: unknown;
+      await until(async () => {
+        const response = await call(`${to.url}/cache/increment`, { key: "visits" });
+        kept = response.body;
+        return response.status === 503;
+      });
+      await until(() => server.errors().includes("the store of services failed"));
+      to.sees([await degraded(to), kept, server.errors()]);
       to.machine["journalctl --vacuum-size"] = async () => {
         for (let size = 8 * 1024 ** 2; size >= 512; size /= 2) rmSync(filler + size, { force: true });
         await isReady(to);
@@ -73,11 +80,28 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
       const { output } = await refused(["server"], to.env);
       // How it is while Portico runs: test/cli/roles/full-disk.outside.ts.
       to.sees([output], 1);
+      to.values.TARGET = to.data;
       to.machine["systemctl stop"] = () => undefined;
       to.machine["systemctl start"] = () => to.start("server");
       await to.follows();
       await isWell(to);
     },
+  },
+
+  async "the store was deleted or replaced while Portico ran"(to) {
+    const server = await to.start("server");
+    await logIn(to);
+    await to.does(`portico backup ${to.folder}/portico.backup`);
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(to.data, `portico.sqlite${end}`), { force: true });
+    await to.tries("portico auth create rule --access=granted --scope=x --resource='*:*:*' lost");
+    await until(() => server.errors().includes("was deleted or replaced"));
+    to.sees([await degraded(to), server.errors()]);
+    to.machine["systemctl stop"] = () => server.stop();
+    to.machine["systemctl start"] = () => to.start("server");
+    await to.follows();
+    await isReady(to);
+    await logIn(to);
+    await to.does("portico auth create rule --access=granted --scope=x --resource='*:*:*' accepted");
   },
 
   async "the clock is wrong"(to) {

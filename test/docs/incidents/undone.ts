@@ -51,8 +51,13 @@ export const UNDONE: Readonly<Record<string, Play>> = {
     to.values.FILE = join(to.folder, "portico.yaml");
     await to.does(`portico export > ${to.values.FILE}`);
     await to.does("portico auth delete rule default");
+    await to.does("portico auth create rule --access=granted --scope=x --resource='*:*:*' since");
     to.t.equal((await greet(to)).status, 401);
     to.machine["portico auth list audit"] = () => undefined;
+    const [planned] = await to.follows(1);
+    to.t.match(planned?.output, /delete +rule since/, "the preview has what --prune deletes");
+    // Without a terminal nobody can be asked.
+    to.machine["portico apply"] = () => to.does(`portico apply -f ${to.values.FILE} --prune --yes`);
     await to.follows();
     to.t.equal((await greet(to)).status, 200);
   },
