@@ -129,6 +129,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
           (error) => resolve(error.message),
         );
       });
+    await until(() => server.errors().includes("the certificate has expired"));
     to.sees([await ask(), server.errors()]);
     Object.assign(to.values, { "NEW.": `${to.folder}/NEW.`, "/etc/portico": to.folder });
     to.t.match(await to.tries("portico doctor server"), /has expired/);
