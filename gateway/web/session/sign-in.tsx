@@ -135,7 +135,10 @@ function useSignIn(onDone: (() => void) | undefined) {
   return { failure, submit };
 }
 
-/** If a session has ended, its account and namespace are filled in. */
+/**
+ * If a session has ended, its account and namespace are filled in. Not by `value`: drawing the form
+ * again would replace what was typed.
+ */
 function CredentialFields({ onNamespace }: { readonly onNamespace: (namespace: string) => void }) {
   const before = useStore(session);
   return (
@@ -145,7 +148,7 @@ function CredentialFields({ onNamespace }: { readonly onNamespace: (namespace: s
           <input
             {...control}
             name="account"
-            value={before?.account}
+            defaultValue={before?.account}
             required
             autocomplete="username"
             autocapitalize="none"
@@ -161,7 +164,7 @@ function CredentialFields({ onNamespace }: { readonly onNamespace: (namespace: s
           <input
             {...control}
             name="namespace"
-            value={before?.namespace ?? DEFAULT_NAMESPACE}
+            defaultValue={before?.namespace ?? DEFAULT_NAMESPACE}
             onChange={({ currentTarget }) => onNamespace(currentTarget.value.trim() || DEFAULT_NAMESPACE)}
             autocapitalize="none"
             spellcheck={false}
