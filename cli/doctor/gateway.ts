@@ -117,7 +117,10 @@ function post(
 function refusal(whose: string, response: HttpResponse): string {
   const request = response.requestId === undefined ? "" : `, request ${response.requestId}`;
   const text = `A call of ${whose} failed: ${detailOf(response)} (HTTP ${response.status}${request})`;
-  return `${text}. Look for the request in the gateway's log`;
+  const isRefused = whose === "helloworld" && (response.status === 401 || response.status === 403);
+  return isRefused
+    ? `${text}. See which rule decides: portico auth explain helloworld:Helloworld.Call`
+    : `${text}. Look for the request in the gateway's log`;
 }
 
 function detailOf({ body }: HttpResponse): string {

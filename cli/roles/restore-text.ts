@@ -1,5 +1,7 @@
 /** What `portico restore` says before it asks, and at its end. */
 
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { LostChange, StoreFacts } from "../../services/auth/backup.js";
 import type { Config } from "../../src/config/config.js";
 import type { BackupHeader } from "../../src/store/backup-file.js";
@@ -97,6 +99,11 @@ export function done({ kind, store, asCopy }: Order, { kept, restored }: Done): 
   const lines = [`Restored ${store}${revision}.`];
   if (kept !== undefined) lines.push(`The old store is ${kept}`);
   if (asCopy && restored !== undefined) lines.push(`It is installation ${restored.installation}.`);
+  if (process.getuid?.() === 0 && statSync(store).uid === 0) {
+    lines.push(`It belongs to root. If Portico runs as another user: chown -R USER: ${dirname(store)}`);
+  }
+  if (kept === undefined)
+    lines.push("If a process runs that used the store before, stop it: it does not see this one.");
   lines.push(
     kind === "services"
       ? "Start the services."

@@ -22,6 +22,12 @@ interface HealthOptions {
   readonly errors?: (() => readonly string[]) | undefined;
 }
 
+/** The needs that are not met, in words that name no other machine. */
+const WORDS: Readonly<Record<string, string>> = {
+  guard: "no authority is followed",
+  catalog: "the catalog of services has not arrived yet",
+};
+
 export class HealthRoutes implements BuiltInRoutes {
   readonly roots: BuiltInRoutes["roots"] = ["/livez", "/readyz"];
   readonly #needs: Needs;
@@ -76,7 +82,8 @@ export class HealthRoutes implements BuiltInRoutes {
     const { missing } = this;
     if (this.#leaving) return toErrorReply("gateway", new HttpError(503, "Not ready: stopping"));
     if (missing.length > 0) {
-      return toErrorReply("gateway", new HttpError(503, `Not ready: ${why() ?? `no ${missing.join(", no ")}`}`));
+      const reason = why() ?? missing.map((name) => WORDS[name] ?? name).join(", ");
+      return toErrorReply("gateway", new HttpError(503, `Not ready: ${reason}`));
     }
     const { errors } = this;
     if (errors.length > 0) return { status: 200, body: JSON.stringify({ Status: "degraded", Reasons: errors }) };

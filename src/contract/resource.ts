@@ -28,6 +28,14 @@ export function parsePattern(text: string): Resource {
 function whatIsWrong(text: string): string {
   const resource = `resource "${printable(text)}"`;
   const segments = text.toLowerCase().split(":");
+  // As messages and `portico auth explain` name an endpoint.
+  if (
+    segments.length === 2 &&
+    !/^(?:service|\*)$/.test(segments[0] ?? "") &&
+    PATTERN.test(`service:${segments.join(":")}`)
+  ) {
+    return `${resource} must have three segments; an endpoint of a service is service:${text}`;
+  }
   if (segments.length !== 3) return `${resource} must have three segments, type:name:endpoint, such as *:*:*`;
   const wrong = segments.find((segment) => !ONE_SEGMENT.test(segment)) ?? "";
   return `${resource}: segment "${printable(wrong)}" must be a literal, *, or a literal ending in * (letters, digits, . _ -)`;

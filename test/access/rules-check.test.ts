@@ -51,6 +51,10 @@ const refused: readonly [part: Partial<Rule>, message: RegExp][] = [
   [{ access: 3 as Access }, /^access /],
   [{ resource: "" }, /^resource "" must have three segments, type:name:endpoint, such as \*:\*:\*$/],
   [{ resource: "service:helloworld" }, /^resource "service:helloworld" must have three segments/],
+  [
+    { resource: "shop:Shop.Buy" },
+    /^resource "shop:Shop.Buy" must have three segments; an endpoint of a service is service:shop:Shop.Buy$/,
+  ],
   [{ resource: "a:b:c:d" }, /^resource "a:b:c:d" must have three segments/],
   [{ resource: "service::x" }, /^resource "service::x": segment "" must be a literal, \*, or a literal ending in \*/],
   [{ resource: "service:a*b:x" }, /: segment "a\*b" must be/],

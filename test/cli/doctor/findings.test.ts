@@ -156,7 +156,7 @@ const cases: Readonly<Record<string, Case>> = {
     role: "gateway",
     cause: async (t) => {
       const [first, second] = [certified(t, 90), certified(t, -1, ["*.two.example", "three.example"])];
-      return Object.fromEntries(Object.entries(first).map(([name, path]) => [name, `${path}, ${second[name]}`]));
+      return Object.fromEntries(Object.entries(first).map(([name, path]) => [name, `${path}:${second[name]}`]));
     },
     finding: {
       check: "certificates",

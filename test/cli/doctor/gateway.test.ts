@@ -6,7 +6,7 @@ import t from "tap";
 import type { Finding } from "../../../cli/doctor/finding.js";
 import { installation } from "../../support/installation.js";
 import { freePort } from "../../support/ports.js";
-import { administrator, start } from "../../support/process.js";
+import { administrator, call, start } from "../../support/process.js";
 import { portico } from "../command-line.js";
 
 const data = await installation(t.testdir());
@@ -90,4 +90,20 @@ t.test("a gateway that does not run", async (t) => {
 t.test("a role's words are checked before anything else", async (t) => {
   for (const words of [["gatway"], ["service"], ["server", "helloworld"]])
     t.equal((await portico(["doctor", ...words])).exit, 2);
+});
+
+t.test("a call that rules refuse", async (t) => {
+  const { authorization } = await administrator(url, data);
+  const denied = {
+    id: "nobody",
+    scope: "<public>",
+    access: "DENIED",
+    resource: "service:helloworld:Helloworld.Call",
+    priority: 9,
+  };
+  const { status } = await call(`${url}/v1/auth/Rules/Create`, { rule: denied }, { authorization });
+  t.equal(status, 200);
+  const { of } = await examine(["--url", url]);
+  const text = /failed: Unauthorized .*See which rule decides: portico auth explain helloworld:Helloworld\.Call$/;
+  t.match(of("call"), [{ state: "problem", text }]);
 });

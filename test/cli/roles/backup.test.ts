@@ -167,7 +167,9 @@ t.test("on another machine the store is made anew, with the same ID", async (t) 
   const { data, file, run } = await placeOf(t);
   await run("backup", file);
   const env = { PORTICO_DATA: join(data, "..", "another"), PORTICO_LEASE: "500ms" };
-  t.equal((await portico(["restore", file, "--yes"], { env })).exit, 0);
+  const { exit, stdout } = await portico(["restore", file, "--yes"], { env });
+  t.equal(exit, 0);
+  t.match(stdout, /If a process runs that used the store before, stop it/);
   const id = (folder: string) => look(folder, (state) => state.installationId);
   t.equal(await id(env.PORTICO_DATA), await id(data));
   const copy = join(data, "..", "copy");
@@ -246,8 +248,9 @@ const notRoot = process.getuid?.() !== 0 && "only root can give files to others"
 t.test("what root restores belongs to the owner of the data folder", { skip: notRoot }, async (t) => {
   const { data, file, run } = await placeOf(t);
   await run("backup", file);
+  t.match((await run("restore", file, "--yes")).stdout, `It belongs to root. If Portico runs as another user: chown`);
   chownSync(data, 4_242, 4_242);
-  await run("restore", file, "--yes");
+  t.notMatch((await run("restore", file, "--yes")).stdout, "It belongs to root");
   const { uid, gid, mode } = statSync(join(data, "portico.sqlite"));
   t.same([uid, gid, mode & 0o777], [4_242, 4_242, 0o600]);
 });

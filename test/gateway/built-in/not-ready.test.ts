@@ -27,7 +27,7 @@ const handler = createHandler({
 
 const cases: [target: string, status: number, body: string][] = [
   ["/helloworld/call", 503, "The catalog of services has not arrived yet"],
-  ["/readyz", 503, "Not ready: no guard, no catalog"],
+  ["/readyz", 503, "Not ready: no authority is followed, the catalog of services has not arrived yet"],
 ];
 
 for (const [target, status, detail] of cases) {
@@ -45,5 +45,5 @@ t.test("/readyz says why only at the operator's port", async (t) => {
   const health = new HealthRoutes({ guard: () => false }, { why: () => "the store does not respond" });
   const detailOf = (reply: ReturnType<HealthRoutes["reply"]>): string => JSON.parse(reply?.body ?? "").Detail;
   t.equal(detailOf(health.replyToOperator("/readyz")), "Not ready: the store does not respond");
-  t.equal(detailOf(health.reply("/readyz")), "Not ready: no guard");
+  t.equal(detailOf(health.reply("/readyz")), "Not ready: no authority is followed");
 });
