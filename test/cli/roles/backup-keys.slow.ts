@@ -14,12 +14,28 @@ import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
 const KEYS = FULL ? 200_000 : 10_000;
-const IN_AN_ENTRY = 500;
+/** An account has at most 100. */
+const OF_AN_ACCOUNT = 100;
+const ACCOUNTS_IN_AN_ENTRY = 5;
 const DAY = 86_400_000;
+
+const accountOf = (number: number) => `account-${Math.floor(number / OF_AN_ACCOUNT)}`;
+
+/** An account with its keys. @param first the number of its first key */
+function accountWithKeys(first: number) {
+  const account = { namespace: "default", name: accountOf(first), scopes: [], password: undefined };
+  const keys = Array.from({ length: OF_AN_ACCOUNT }, (_, at) => keyCreated(first + at));
+  return [{ $case: "accountCreated" as const, value: account }, ...keys];
+}
 
 function keyCreated(number: number) {
   const key = {
-    ...{ sha256: hashToken(`key ${number}`), prefix: `ptk_${number}`, namespace: "default", account: "admin" },
+    ...{
+      sha256: hashToken(`key ${number}`),
+      prefix: `ptk_${number}`,
+      namespace: "default",
+      account: accountOf(number),
+    },
     ...{ name: "nightly", created: toTimestamp(Date.now()), expires: toTimestamp(Date.now() + DAY) },
     ...{ lastUsed: undefined, resources: [], from: [], lifetimeMs: BigInt(DAY) },
   };
@@ -35,8 +51,9 @@ t.test(`${KEYS} keys are backed up and restored`, async (t) => {
     return changeStore(store, silent, act).finally(() => store.close());
   };
   await within(async (journal) => {
-    for (let first = 0; first < KEYS; first += IN_AN_ENTRY) {
-      const events = Array.from({ length: IN_AN_ENTRY }, (_, at) => keyCreated(first + at));
+    for (let first = 0; first < KEYS; first += ACCOUNTS_IN_AN_ENTRY * OF_AN_ACCOUNT) {
+      const firsts = Array.from({ length: ACCOUNTS_IN_AN_ENTRY }, (_, at) => first + at * OF_AN_ACCOUNT);
+      const events = firsts.flatMap(accountWithKeys);
       await journal.commit(PORTICO, () => events);
     }
   });
