@@ -55,7 +55,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     await to.start("server");
     await logIn(to);
     const ask = async (): Promise<string> => {
-      const body = JSON.stringify({ text: "x".repeat(1_000), size: 1_000 });
+      const body = JSON.stringify({ text: "x".repeat(1_000), size: 512 });
       const headers = { "content-type": "application/json" };
       const response = await fetch(`${to.url}/qr/generate`, { method: "POST", headers, body });
       return `${response.status} ${await response.text()} Retry-After: ${response.headers.get("retry-after")}`;
@@ -63,8 +63,10 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     // The system may refuse some of the connections.
     const flood = () => Promise.all(Array.from({ length: FLOOD }, () => ask().catch(() => "")));
     let refused: string | undefined;
-    for (let tries = 0; refused === undefined && tries < 5; tries++) {
-      refused = (await flood()).find((text) => text.startsWith("503"));
+    // A fast machine needs more at once, and a gateway without processor time also refuses for itself.
+    for (let floods = 1; refused === undefined && floods <= 5; floods++) {
+      const answers = (await Promise.all(Array.from({ length: floods }, flood))).flat();
+      refused = answers.find((text) => text.startsWith("503") && text.includes("has more calls than it can process"));
     }
     to.sees([refused ?? "nothing was refused"]);
     await to.follows();
