@@ -63,7 +63,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     // The system may refuse some of the connections.
     const flood = () => Promise.all(Array.from({ length: FLOOD }, () => ask().catch(() => "")));
     let refused: string | undefined;
-    // A fast machine needs more at once, and a gateway without processor time also refuses for itself.
+    // A fast machine needs more at once. A gateway that is too busy refuses for itself too.
     for (let floods = 1; refused === undefined && floods <= 5; floods++) {
       const answers = (await Promise.all(Array.from({ length: floods }, flood))).flat();
       refused = answers.find((text) => text.startsWith("503") && text.includes("has more calls than it can process"));
