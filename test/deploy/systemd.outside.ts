@@ -87,8 +87,9 @@ t.test("Portico makes no system call that is refused", { skip: missing("systemd-
   t.match(JSON.stringify(refused.body), "is a port of Portico itself");
   t.equal(await server.stop(), 0);
 
-  const ended = `${server.child.pid} +++ exited`;
-  await until(() => readFileSync(trace, "utf8").includes(ended), { what: () => "strace has written its last line" });
+  // A process ID of less than five digits is padded.
+  const ended = new RegExp(`^${server.child.pid} +\\+\\+\\+ exited`, "m");
+  await until(() => ended.test(readFileSync(trace, "utf8")), { what: () => "strace has written its last line" });
   const made = readFileSync(trace, "utf8")
     .split("\n")
     .filter((line) => /^\d+ +\w+\(/.test(line));
