@@ -83,7 +83,7 @@ function listed(title: string, records: readonly LostChange[]): string[] {
 function validAgain({ keepsLogins }: Order): string[] {
   const logins = keepsLogins
     ? "Logins, page sessions and grants in the backup stay valid, also those that were ended since (--keep-logins)."
-    : "Logins, page sessions and grants end: all sign in again. (--keep-logins keeps those of the backup.)";
+    : "Logins, page sessions and grants end: all sign in again. (--keep-logins keeps the backup's.)";
   return ["API keys, passwords and enrolments are valid as they were in the backup, also those revoked since.", logins];
 }
 
