@@ -4,12 +4,13 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type FileDescriptorProto, type FileDescriptorSet, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { bindingProblems } from "./binding-problems.js";
-import { calledServices } from "./called-services.js";
+import { CALLED, calledServices } from "./called-services.js";
 import { inWorkspace, lacksGoogleApi, SERVICE_MODULE } from "./google-api.js";
 import type { SourceProblem } from "./problem.js";
 
@@ -34,6 +35,17 @@ export interface Contract {
 export function compileContract(buf: string, folder: string): Promise<Compiled> {
   if (!lacksGoogleApi(folder)) return compile(buf, folder, "proto", folder);
   return inWorkspace(folder, (workspace) => compile(buf, workspace, SERVICE_MODULE, folder));
+}
+
+/** The files that a contract is compiled from, with what changes when one of them is written. */
+export function contractFiles(folder: string): string {
+  const files = ["proto", CALLED].flatMap((name) => {
+    const place = join(folder, name);
+    if (!existsSync(place)) return [];
+    return (readdirSync(place, { recursive: true }) as string[]).map((file) => join(place, file));
+  });
+  const stated = files.sort().map((file) => [file, statSync(file, { throwIfNoEntry: false })] as const);
+  return stated.map(([file, stats]) => `${file} ${stats?.ino} ${stats?.size} ${stats?.mtimeMs}`).join("\n");
 }
 
 /** @param module folder of the .proto files, relative to `cwd`: the service's folder `proto` */

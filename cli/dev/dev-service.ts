@@ -11,7 +11,7 @@
 import { basename, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Bundler } from "./bundle.js";
-import { compileContract, hasCall, serviceNamesOf } from "./contract.js";
+import { compileContract, contractFiles, hasCall, serviceNamesOf } from "./contract.js";
 import type { DevGateway } from "./dev-gateway.js";
 import { CodeGenerator } from "./generated-code.js";
 import type { Printer } from "./printer.js";
@@ -55,7 +55,8 @@ export class DevService {
   #path = "";
   /** The hash of the code of the version that serves (see `Bundled.hash`). */
   #served = "";
-  #contractChanged = true;
+  /** The files of the contract that was compiled last; undefined if it had problems. */
+  #compiled: string | undefined;
   /** Whether the last build failed. */
   #failed = false;
   /** The type problems that were shown last. */
@@ -95,9 +96,8 @@ export class DevService {
     return this.#schedule();
   }
 
-  /** Reacts to a change of one of the service's files. */
-  onChange(file: string): void {
-    if (/\.(?:proto|binpb)$/.test(file)) this.#contractChanged = true;
+  /** One of the service's files has changed. */
+  onChange(): void {
     void this.#schedule();
   }
 
@@ -145,11 +145,13 @@ export class DevService {
    * problems that prevented this.
    */
   async #build(signal: AbortSignal, since: number): Promise<readonly SourceProblem[]> {
-    if (this.#contractChanged) {
+    // The files are compared, because a watcher may miss one in a new folder.
+    const files = contractFiles(this.#options.folder);
+    if (files !== this.#compiled) {
       // A change that comes meanwhile is for the next build.
-      this.#contractChanged = false;
+      this.#compiled = files;
       const problems = await this.#compile().catch((error: Error) => [{ message: error.message }]);
-      if (problems.length > 0) this.#contractChanged = true;
+      if (problems.length > 0) this.#compiled = undefined;
       if (problems.length > 0 || signal.aborted) return problems;
     }
     const { problems, hash } = await this.#bundler.bundle();

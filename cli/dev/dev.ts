@@ -122,7 +122,7 @@ class Services {
   }
 
   onChange(file: string): void {
-    for (const service of this.#services.values()) if (service.includes(file)) service.onChange(file);
+    for (const service of this.#services.values()) if (service.includes(file)) service.onChange();
     if (/(?:main\.ts|\.proto|package(?:-lock)?\.json)$/.test(file)) void this.#find();
   }
 

@@ -1,8 +1,8 @@
 // A contract is compiled with its comments. Each error in it has a place.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import t from "tap";
-import { compileContract, hasCall, serviceNamesOf } from "../../../cli/dev/contract.js";
+import { compileContract, contractFiles, hasCall, serviceNamesOf } from "../../../cli/dev/contract.js";
 
 const buf = resolve("node_modules/.bin/buf");
 const greeter = (body: string) => `syntax = "proto3";\npackage greeter.v1;\n${body}\n`;
@@ -110,4 +110,13 @@ t.test("an annotation that cannot be served is an error at its method", async (t
       },
     ],
   });
+});
+
+t.test("a definition in a new folder changes the files of a contract", async (t) => {
+  const folder = t.testdir({ proto: { "a.proto": "" } });
+  const before = contractFiles(folder);
+  t.equal(contractFiles(folder), before);
+  mkdirSync(join(folder, "clients"));
+  writeFileSync(join(folder, "clients", "b.binpb"), "");
+  t.not(contractFiles(folder), before);
 });
