@@ -13,7 +13,7 @@ t.test("what is left of each subject is known to both authorities", async (t) =>
   const first = await openLimited(t, { store, leaseMs: 1_000 });
   const second = await openAuthority(t, { store, leaseMs: 1_000 });
   await first.create({ id: "daily", per: Per.ADDRESS, rate: "10/s", burst: 10n });
-  // So many that each authority lends some of them: chance decides which.
+  // Enough for each authority to lend some of them: chance decides which.
   const addresses = Array.from({ length: 24 }, (_, index) => `192.0.2.${index}`);
   const ask = ({ call }: typeof second, address: string) =>
     call(LimitsService.show, { account: "", key: "", address, resource: "" }, first.token);
