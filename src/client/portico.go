@@ -94,6 +94,12 @@ func (e *Error) Unwrap() error {
 	return e.cause
 }
 
+// Is makes errors.Is(err, context.DeadlineExceeded) true for each 504. At the end of a deadline it is
+// chance whether the client or Portico notices first.
+func (e *Error) Is(target error) bool {
+	return e.Code == 504 && target == context.DeadlineExceeded
+}
+
 // HTTPBody is raw bytes as a request or response instead of a message (google.api.HttpBody).
 type HTTPBody struct {
 	// ContentType is for example "image/png".

@@ -179,6 +179,17 @@ func TestErrorsAndDeadlines(t *testing.T) {
 	if failure := errorOf(t, err); failure.Code != 504 || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("%+v", failure)
 	}
+	// Portico may notice the end of the deadline first: its response is the same error.
+	door := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(504)
+		w.Write([]byte(`{"Id":"probe","Code":504,"Detail":"Deadline exceeded","Status":"Gateway Timeout"}`))
+	}))
+	defer door.Close()
+	_, err = probe.New(probe.Options{URL: door.URL}).Probe.Hang(ctx, nil)
+	if failure := errorOf(t, err); failure.Detail != "Deadline exceeded" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%+v", failure)
+	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err = client.Hang(cancelled, nil); !errors.Is(err, context.Canceled) {
