@@ -15,6 +15,11 @@ import type { BareResponse, BuiltInRoutes, GatewayRequestHead } from "../http/me
 
 const ASSETS = "/console/assets/";
 
+/** Browsers ask for it where a document names no icon, such as one of /openapi. */
+export const ICON_PATH = "/favicon.ico";
+/** The font, for a page that the build does not make, such as the one of consent. */
+export const FONT_PATH = `${ASSETS}public-sans.woff2`;
+
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,7 +47,7 @@ const DOCUMENT_HEADERS: readonly string[] = [
 /** The name of a file contains the hash of its content, so the file never changes. */
 const FOREVER: readonly string[] = ["Cache-Control", "public, max-age=31536000, immutable"];
 
-/** The path of the icon has no hash. */
+/** The paths of the icon and the font have no hash. */
 const FOR_A_DAY: readonly string[] = ["Cache-Control", "public, max-age=86400"];
 
 const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
@@ -76,12 +81,11 @@ export interface PagesOptions {
 }
 
 export class Pages implements BuiltInRoutes {
-  readonly roots: BuiltInRoutes["roots"] = ["/", "/favicon.ico", "/explore", "/connect", "/console"];
+  readonly roots: BuiltInRoutes["roots"] = ["/", ICON_PATH, "/explore", "/connect", "/console"];
   readonly #document: File;
   readonly #etag: string;
   readonly #assets: ReadonlyMap<string, File>;
-  /** Browsers ask for it where a document names no icon, such as one of /openapi. */
-  readonly #icon: File | undefined;
+  readonly #withoutHash: ReadonlyMap<string, File>;
   /** For each part, such as `explore`, a header that makes the browser fetch its files at once. */
   readonly #preload: ReadonlyMap<string, readonly string[]>;
 
@@ -91,13 +95,18 @@ export class Pages implements BuiltInRoutes {
     this.#etag = createHash("sha256").update(this.#document.plain).digest("base64url").slice(0, 16);
     const names = readdirSync(join(folder, "assets")).filter((name) => CONTENT_TYPES.has(extname(name)));
     this.#assets = new Map(names.map((name) => [ASSETS + name, readFile(join(folder, "assets", name))]));
-    this.#icon = this.#assets.get(`${ASSETS}${names.find((name) => name.startsWith("icon-"))}`);
+    const named = (pattern: RegExp) => this.#assets.get(`${ASSETS}${names.find((name) => pattern.test(name))}`) as File;
+    this.#withoutHash = new Map([
+      [ICON_PATH, named(/^icon-/)],
+      [FONT_PATH, named(/^public-sans-.*\.woff2$/)],
+    ]);
     this.#preload = preloads(JSON.parse(readFileSync(join(folder, "files.json"), "utf8")));
   }
 
   reply(path: string, { rawHeaders }: GatewayRequestHead): BareResponse | undefined {
     if (path === "/") return this.#rootReply(rawHeaders);
-    if (path === "/favicon.ico") return this.#icon && fileReply(this.#icon, rawHeaders, FOR_A_DAY);
+    const withoutHash = this.#withoutHash.get(path);
+    if (withoutHash !== undefined) return fileReply(withoutHash, rawHeaders, FOR_A_DAY);
     const asset = this.#assets.get(path);
     if (asset !== undefined) return fileReply(asset, rawHeaders, FOREVER);
     if (path.startsWith(ASSETS)) return undefined;

@@ -4,11 +4,12 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { launch } from "../gateway/web/browser.js";
+import { Pages } from "../../gateway/built-in/pages.js";
+import { launch, screenshot } from "../gateway/web/browser.js";
 import { openDoor, PERSON } from "./browser.js";
 
 async function asked(t: Test): Promise<{ url: string; back: string }> {
-  const door = await openDoor(t);
+  const door = await openDoor(t, { own: [new Pages({ folder: "dist/console" })] });
   const server = createServer((_, response) => response.end("back")).listen(0, "127.0.0.1");
   t.teardown(() => server.close());
   await once(server, "listening");
@@ -31,6 +32,8 @@ for (const colorScheme of ["light", "dark"] as const) {
     const viewport = { width: 360, height: 640 };
     const context = await (await launch(t)).newContext({ javaScriptEnabled: false, viewport, colorScheme });
     const page = await context.newPage();
+    const loaded: string[] = [];
+    page.on("response", (it) => it.url() !== url && loaded.push(`${it.status()} ${new URL(it.url()).pathname}`));
     const fits = async (): Promise<void> => {
       const { width = 0 } = (await page.locator("main").boundingBox()) ?? {};
       t.ok(width > 300 && width <= viewport.width, `${width}`);
@@ -40,14 +43,18 @@ for (const colorScheme of ["light", "dark"] as const) {
         t.ok(box.height >= 44 && box.x >= 0 && box.x + box.width <= viewport.width, "controls fit a finger");
       }
     };
-    await page.goto(url);
+    await page.goto(url, { waitUntil: "networkidle" });
+    t.same(loaded, ["200 /console/assets/public-sans.woff2"]);
+    t.ok(await page.evaluate("document.querySelector('.brand img').naturalWidth > 0"), "the icon is shown");
     await fits();
+    await screenshot(page, `oauth-sign-in-${colorScheme}`);
     await page.keyboard.type(PERSON.account);
     await page.keyboard.press("Tab");
     await page.keyboard.type(PERSON.password);
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "a program on your computer that calls itself desktop" }).waitFor();
     await fits();
+    await screenshot(page, `oauth-consent-${colorScheme}`);
     t.ok(await page.getByRole("checkbox", { name: "helloworld" }).isChecked());
     await page.getByRole("checkbox", { name: "probe" }).focus();
     await page.keyboard.press("Space");

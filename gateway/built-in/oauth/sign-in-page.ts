@@ -102,7 +102,7 @@ ${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p
 ${offers.map(box)}
 </fieldset>
 ${signedIn.maxSeconds > 0 ? untilSoon(signedIn.maxSeconds) : UNTIL}
-<p class="soft">You can end it at any time: <code>portico auth list grants</code>. It takes effect at once.</p>
+<p class="soft">You can end it at any time, and it takes effect at once: in the console under <a href="/console/apps" target="_blank">Connected apps</a>.</p>
 <div class="buttons"><button type="submit" name="decision" value="deny">Refuse</button><button class="main" type="submit" name="decision" value="allow">Allow</button></div>
 </form>
 ${isDevice ? NOTHING : html`<p class="soft">Then you go on to <code>${shortened(redirectUri)}</code></p>`}`;
