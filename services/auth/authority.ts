@@ -241,7 +241,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),
     parts: [
-      ...[auth({ changes, attempts }), pageSessions({ changes, attempts, issuers: signIns })],
+      ...[auth({ changes, attempts, issuers: signIns }), pageSessions({ changes, attempts, issuers: signIns })],
       rules({ changes, maxRules, uses }),
       limits({ changes, uses }),
       lending(lender),

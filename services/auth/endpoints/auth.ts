@@ -19,19 +19,24 @@ import { MAX_ACCESS, MAX_LOGINS } from "../log/state/fold.js";
 import type { State } from "../log/state/state.js";
 import type { TokenState } from "../log/state/token-state.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
-import { exchange } from "../oauth/exchange.js";
+import { renewAndExchange } from "../oauth/exchange.js";
 import { CLI_CLIENT } from "../oauth/known-client.js";
+import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { accountOf, authorOf, originOf } from "./checks.js";
 
 const ACCESS_LIFE = 60 * 60_000;
 const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
 
+interface AuthOptions extends PasswordChecks {
+  readonly issuers: Pick<IssuerSignIns, "renew">;
+}
+
 /** The gRPC service portico.auth.v1.Auth. */
-export function auth(options: PasswordChecks): ServicePart {
+export function auth(options: AuthOptions): ServicePart {
   const { changes } = options;
   return part(AuthService, {
     login: (request, context) => login(options, request, context),
-    refresh: (request, context) => refresh(changes, request, originOf(context)),
+    refresh: (request, context) => refresh(options, request, originOf(context)),
     logout: async ({ everywhere }, context) => {
       const caller = accountOf(context);
       await changes.make(authorOf(context), (state) => {
@@ -94,7 +99,8 @@ async function login(
   return { ...pair.shown, namespace, account: name };
 }
 
-async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origin: Origin): Promise<Tokens> {
+async function refresh(options: AuthOptions, { refreshToken }: RefreshRequest, origin: Origin): Promise<Tokens> {
+  const { changes } = options;
   const sha256 = isToken(refreshToken) ? hashToken(refreshToken) : undefined;
   const pair = createPair(changes.now);
   const find = (state: State): { kind: string; login: Login } => {
@@ -106,7 +112,7 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origi
   };
   await changes.sync();
   const granted = sha256 && changes.state.token(sha256);
-  if (granted?.kind === "granted") return refreshGrant(changes, refreshToken, granted.granted.grant, origin);
+  if (granted?.kind === "granted") return refreshGrant(options, refreshToken, granted.granted.grant, origin);
   const { namespace, account } = find(changes.state).login;
   let [reused, endsTokens] = [false, false];
   const decide: Parameters<Changes["issue"]>[1] = (state) => {
@@ -128,12 +134,12 @@ async function refresh(changes: Changes, { refreshToken }: RefreshRequest, origi
  * Other clients use the token endpoint.
  */
 async function refreshGrant(
-  changes: Changes,
+  { changes, issuers }: AuthOptions,
   refreshToken: string,
   { namespace, account, expires: refreshExpires }: Grant,
   { address, requestId = "" }: Origin,
 ): Promise<Tokens> {
-  const response = await exchange(changes, {
+  const response = await renewAndExchange(changes, issuers, {
     ...{ clientId: CLI_CLIENT, clientSecret: "", credential: { $case: "refreshToken", value: refreshToken } },
     ...{ redirectUri: "", verifier: "", resource: "", scopes: [], address, requestId },
   });

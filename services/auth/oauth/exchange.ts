@@ -19,6 +19,7 @@ import type { Changes } from "../log/changelog/changes.js";
 import type { Author, LogEvent } from "../log/changelog/decide.js";
 import { type GrantToken, type GrantTokenKind, MAX_GRANT_ACCESS } from "../log/state/oauth-table.js";
 import type { State } from "../log/state/state.js";
+import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { authenticates, type ClientCredentials } from "./known-client.js";
 import { isMcpOnly, MCP_RESOURCE, scopesOf } from "./scopes.js";
 import { createPair, type TokenPair } from "./tokens.js";
@@ -38,6 +39,22 @@ type Outcome =
   /** It was used before: the grant ends. */
   | { readonly kind: "reused"; readonly grant: Grant; readonly cause: string }
   | { readonly kind: "tokens"; readonly grant: Grant; readonly isFirst: boolean };
+
+/**
+ * Exchanges a refresh token, after the issuer has said again who the person is for whom it was
+ * issued; or anything else at once.
+ * @throws {StatusError} UNAVAILABLE (rejects) if the issuer cannot be asked
+ */
+export async function renewAndExchange(
+  changes: Changes,
+  issuers: Pick<IssuerSignIns, "renew">,
+  request: ExchangeRequest,
+): Promise<ExchangeResponse> {
+  await changes.sync();
+  const grant = grantToRenew(changes.state, request, changes.now);
+  if (grant !== undefined) await issuers.renew(grant, request.requestId);
+  return exchange(changes, request);
+}
 
 export async function exchange(changes: Changes, request: ExchangeRequest): Promise<ExchangeResponse> {
   await changes.sync();
@@ -67,7 +84,7 @@ export async function exchange(changes: Changes, request: ExchangeRequest): Prom
 }
 
 /** The grant whose refresh token is going to be exchanged; undefined for any other request. */
-export function grantToRenew(state: State, request: ExchangeRequest, now: number): Grant | undefined {
+function grantToRenew(state: State, request: ExchangeRequest, now: number): Grant | undefined {
   if (request.credential?.$case !== "refreshToken") return undefined;
   const outcome = outcomeOf(state, request, now);
   return outcome.kind === "tokens" ? outcome.grant : undefined;

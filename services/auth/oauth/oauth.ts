@@ -23,7 +23,7 @@ import { checkSessionKey } from "../login/page-sessions.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { idOf, isSignIn } from "../people/settings.js";
 import { Devices } from "./devices.js";
-import { exchange, grantToRenew, revokeToken } from "./exchange.js";
+import { renewAndExchange, revokeToken } from "./exchange.js";
 import { registeredClient } from "./known-client.js";
 import { isMcpOnly, scopesOf } from "./scopes.js";
 import { decide, openRequest, type SignInOptions, signIn, signInByIssuer } from "./sign-in.js";
@@ -63,10 +63,7 @@ export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): Servi
     },
     exchange: async (request, context) => {
       checkGateway(context);
-      await changes.sync();
-      const renewed = grantToRenew(changes.state, request, changes.now);
-      if (renewed !== undefined) await issuers.renew(renewed, request.requestId);
-      const response = await exchange(changes, request);
+      const response = await renewAndExchange(changes, issuers, request);
       const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
       if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;
       return { ...response, error: "slow_down", description: "wait five seconds more between two polls" };

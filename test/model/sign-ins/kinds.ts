@@ -120,9 +120,10 @@ function consenting(isByIssuer: boolean): Kind {
   };
 }
 
-/** The people of these sessions sign in by a password. */
+/** The people of these logins and sessions sign in by a password. */
 const NO_ISSUERS = {} as IssuerSignIns;
 
+const authOf = (changes: Changes) => auth({ changes, attempts, issuers: NO_ISSUERS }).implementation;
 const sessionsOf = (changes: Changes) => pageSessions({ changes, attempts, issuers: NO_ISSUERS }).implementation;
 
 /** A page has its cookie, its key and a challenge. */
@@ -146,12 +147,9 @@ export const KINDS = {
   "a device code is exchanged": exchanging({ $case: "deviceCode", value: CODE.device }),
   "a grant is refreshed": exchanging({ $case: "refreshToken", value: REFRESH.grant }),
   "a grant by an issuer is refreshed": exchanging({ $case: "refreshToken", value: REFRESH.issuerGrant }),
-  "a login is refreshed": asking(
-    (changes) => auth({ changes, attempts }).implementation.refresh!({ refreshToken: REFRESH.login }, context),
-    true,
-  ),
+  "a login is refreshed": asking((changes) => authOf(changes).refresh!({ refreshToken: REFRESH.login }, context), true),
   "a page renews its token": renewing,
-  "a person logs in": asking((changes) => auth({ changes, attempts }).implementation.login!(PERSON, context)),
+  "a person logs in": asking((changes) => authOf(changes).login!(PERSON, context)),
   "a person signs in on a page": asking(async (changes) => {
     const publicKey = PAGE_KEY.publicKey.export({ format: "der", type: "spki" });
     const { start } = sessionsOf(changes);
