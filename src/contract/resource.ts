@@ -76,6 +76,11 @@ function segmentsOverlap(one: string, other: string): boolean {
   return other.endsWith("*") ? a.startsWith(b) : one === other;
 }
 
+/** Whether a pattern, in the form that `parsePattern` reads, matches endpoints of services. */
+export function isOfServices(pattern: string): boolean {
+  return segmentMatches(pattern.slice(0, pattern.indexOf(":")).toLowerCase(), "service");
+}
+
 /**
  * Whether a pattern matches any endpoint of a service.
  * @param pattern in the form that `parsePattern` reads

@@ -1,5 +1,5 @@
 /** What a client asks for in an authorization request (RFC 6749 §4.1.1, RFC 7636, RFC 8707). */
-import { parsePattern } from "../../../src/contract/resource.js";
+import { isOfServices, parsePattern } from "../../../src/contract/resource.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { GatewayRequestHead } from "../../http/message.js";
 import type { Parameters } from "./form.js";
@@ -52,6 +52,9 @@ export function readRequest(query: Parameters, origin: string): AuthorizationReq
   }
   const resource = resourceOf(query, origin);
   if (resource === undefined) return refuse("invalid_target", "resource is not this gateway, nor its /mcp");
+  if (resource === "/mcp" && !scopes.every(isOfServices)) {
+    return refuse("invalid_scope", "scope for /mcp must name endpoints of services, such as service:orders:*");
+  }
   const state = query.get("state");
   if (state.length > MAX_STATE) return refuse("invalid_request", `state is longer than ${MAX_STATE} characters`);
   return {

@@ -63,7 +63,7 @@ export class Jwts {
   }
 
   async exchange({ jwt, scopes, resource, address, requestId }: ExchangeJwtRequest): Promise<ExchangeResponse> {
-    if (!areScopes(scopes))
+    if (!areScopes(scopes, resource))
       return refused("invalid_scope", "scope must be resource patterns, such as service:orders:*");
     try {
       const claims = await this.#verify(jwt);

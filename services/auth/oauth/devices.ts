@@ -55,7 +55,9 @@ export class Devices {
     if (known === undefined || isDocumentUrl(id) || !authenticates(changes.state, request)) {
       return { ...NONE, error: "invalid_client", description: "the client or its secret is unknown" };
     }
-    if (!areScopes(scopes)) return { ...NONE, error: "invalid_scope", description: "a scope is no resource pattern" };
+    if (!areScopes(scopes, resource)) {
+      return { ...NONE, error: "invalid_scope", description: "a scope is no pattern of resources, or names no tools" };
+    }
     if (!this.#mayStart(networkOf(address)) || changes.state.oauth.deviceCount >= MAX_DEVICES) {
       return { ...NONE, error: "slow_down", description: "too many devices ask at the moment; try again in a minute" };
     }

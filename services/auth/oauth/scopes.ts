@@ -4,16 +4,20 @@
  * (src/access/decide/limits.ts).
  */
 import { MCP_TYPE } from "../../../src/access/decide/limits.js";
-import { parsePattern } from "../../../src/contract/resource.js";
+import { isOfServices, parsePattern } from "../../../src/contract/resource.js";
 
 /** Maximum number of scopes of a grant. */
 export const MAX_SCOPES = 100;
 /** The resource of tokens that count at `/mcp` only; others have none. */
 export const MCP_RESOURCE = "/mcp";
 
-/** Whether all texts are patterns, and not too many. */
-export function areScopes(scopes: readonly string[]): boolean {
-  return scopes.length <= MAX_SCOPES && scopes.every(isScope);
+/**
+ * Whether all texts are patterns that can be granted for a resource, and not too many. For `/mcp`
+ * each must match services: of another type, it would get theirs (`resourcesOf`).
+ */
+export function areScopes(scopes: readonly string[], resource: string): boolean {
+  const isFor = resource === MCP_RESOURCE ? isOfServices : () => true;
+  return scopes.length <= MAX_SCOPES && scopes.every((scope) => isScope(scope) && isFor(scope));
 }
 
 function isScope(text: string): boolean {

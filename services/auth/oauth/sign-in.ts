@@ -110,7 +110,7 @@ function problemOf(state: State, request: AuthorizationRequest, namespace: strin
   if (client !== undefined && client.namespace !== "" && client.namespace !== namespace) return WRONG;
   if (client !== undefined && !isRegistered(client.redirectUris, redirectUri)) return "The redirect URI is unknown";
   if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) return "The challenge is missing";
-  if (!areScopes(scopes) || !["", MCP_RESOURCE].includes(resource)) return "The scope or resource is unknown";
+  if (!areScopes(scopes, resource) || !["", MCP_RESOURCE].includes(resource)) return "The scope or resource is unknown";
   return undefined;
 }
 
@@ -177,8 +177,10 @@ export async function decide({ changes }: SignInOptions, request: DecideRequest)
     return { error: "", code: "" };
   }
   const { days } = request;
-  const resources = resourcesOf(request.resources, sealed.request.resource);
-  if (!areScopes(resources) || days < 1 || days > MAX_DAYS) return { error: "The choice is not possible", code: "" };
+  const { resource } = sealed.request;
+  const resources = resourcesOf(request.resources, resource);
+  if (!areScopes(request.resources, resource) || days < 1 || days > MAX_DAYS)
+    return { error: "The choice is not possible", code: "" };
   if (resources.length > 0) await changes.checkRestriction(LIMITED_KEYS, "a grant that is limited to resources");
   const code = device === "" ? createToken("code") : "";
   let error = "";
