@@ -2,8 +2,8 @@
  * Issuers of JWTs, the trusts by which their JWTs stand for accounts, and the tokens that came from
  * them: access tokens that JWTs were exchanged for, and JWTs that count as tokens themselves.
  *
- * A revoked token stays here until its JWT expires, even without its trust, so that the JWT is not
- * accepted again. All objects are immutable: a change replaces them, so a draft need not copy them.
+ * A token stays here until its JWT expires. A revoked one stays even without its trust, so that the
+ * JWT is not accepted again. All objects are immutable: a change replaces them, so a draft need not copy them.
  */
 import type {
   AccountTrust,
@@ -144,10 +144,13 @@ export class TrustTable {
     for (const { name } of this.issuersOf(namespace)) this.removeIssuer(namespace, name);
   }
 
-  /** Removes what has expired. Reads all. */
+  /**
+   * Removes the tokens whose JWT has expired. Others stay, so that the JWT can still be revoked, by
+   * its `jti` or with its account. Reads all.
+   */
   forget(now: number): void {
-    for (const { sha256, expires } of [...this.#tokens.values()]) {
-      if (timestampMs(expires) <= now) this.#remove(sha256);
+    for (const { sha256, jwtExpires } of [...this.#tokens.values()]) {
+      if (timestampMs(jwtExpires) <= now) this.#remove(sha256);
     }
   }
 
