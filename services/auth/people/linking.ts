@@ -1,11 +1,15 @@
 /** An administrator says which account a person is. */
-import { failedPrecondition, invalidArgument, notFound } from "../../../src/errors.js";
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
+import { administers, isAdminScope } from "../../../src/contract/admin-parts.js";
+import { ADMIN_SCOPE } from "../../../src/contract/names.js";
+import { failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
 import type {
   LinkAccountRequest,
   LinkAccountResponse,
   UnlinkAccountRequest,
   UnlinkAccountResponse,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
+import type { IssuerSignIn } from "../../../src/gen/portico/auth/v1/issuers.js";
 import type { Context } from "../../../src/rpc/service.js";
 import { checkMayChange } from "../endpoints/administration.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
@@ -29,9 +33,9 @@ export async function link(
     if (account === undefined) throw notFound(`no account with the name ${name}`);
     // Who signs in by the issuer is then the account, with all its scopes.
     checkMayChange(caller, account);
-    if (state.trusts.issuer(namespace, issuer)?.signIn === undefined) {
-      throw notFound(`no issuer with the name ${issuer} by which people sign in`);
-    }
+    const { signIn } = state.trusts.issuer(namespace, issuer) ?? {};
+    if (signIn === undefined) throw notFound(`no issuer with the name ${issuer} by which people sign in`);
+    checkMayBeGiven(caller, issuer, signIn);
     const present = state.people.link({ namespace, issuer, subject });
     if (present?.account === name) return [];
     if (present !== undefined) {
@@ -40,6 +44,19 @@ export async function link(
     return [linked({ namespace, issuer, subject, account: name })];
   });
   return {};
+}
+
+/**
+ * Only the scope `admin` links an account to people whose groups may give it administration: whoever
+ * administers accounts may know its password.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+function checkMayBeGiven(caller: KnownCaller, issuer: string, { map }: IssuerSignIn): void {
+  const scope = map.map((given) => given.scope).find(isAdminScope);
+  if (scope === undefined || administers(caller)) return;
+  throw permissionDenied(
+    `issuer: groups of ${issuer} give the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
+  );
 }
 
 /** When it returns, no gateway accepts what came of the links. */

@@ -6,6 +6,7 @@ import { Callers, type Endpoint, endpointsOf, readDescriptors } from "../../../s
 import { Code, StatusError } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { IssuersService } from "../../../src/gen/portico/auth/v1/issuers.js";
 import { type CreateKeyRequest, KeysService } from "../../../src/gen/portico/auth/v1/keys.js";
 import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { UsageService } from "../../../src/gen/portico/auth/v1/usage.js";
@@ -130,6 +131,29 @@ t.test("who administers accounts alone does not touch what administers", async (
   await call(AccountsService.setPassword, { name: "new", currentPassword: "", newPassword: "another one!" }, accounts);
   await call(AccountsService.setDisabled, { name: "new", disabled: true }, accounts);
   await call(AccountsService.delete, { name: "new" }, accounts);
+});
+
+t.test("who administers accounts alone links none to people whose groups give administration", async (t) => {
+  const { call, login } = await open(t);
+  const admin = await login();
+  const { accounts = "" } = await fill({ call, login });
+  const claims = { accountClaim: "", trustClaim: false, groupsClaim: "", createAccounts: false, clientId: "portico" };
+  for (const [name, scope] of [
+    ["chiefs", "admin"],
+    ["orders", "admin:on:service:orders:*"],
+    ["staff", "staff"],
+  ] as const) {
+    const signIn = { ...claims, map: [{ group: "all", scope }], mayAdminister: true };
+    await call(IssuersService.create, { name, url: "https://a.example", signIn, clientSecret: "" }, admin);
+    // The account has a password that its creator knows, and would have the scopes of the person.
+    const link = (by: string) => call(AccountsService.link, { name: "plain", issuer: name, subject: "ann" }, by);
+    if (name === "staff") await link(accounts);
+    else {
+      const message = `issuer: groups of ${name} give the scope ${scope}; only an account with the scope admin may do this`;
+      await t.rejects(link(accounts), { code: Code.PERMISSION_DENIED, message });
+    }
+    await link(admin);
+  }
 });
 
 t.test("a scope that begins with admin: must be one of the parts", async (t) => {
