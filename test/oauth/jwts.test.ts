@@ -80,6 +80,19 @@ t.test("a JWT is exchanged for an access token, which lives no longer than it", 
   t.equal(await door.statusOf(limited.access_token), 403, "it can be limited to resources");
 });
 
+t.test("what came from a JWT creates and rotates no key, which would outlive it and its trust", async (t) => {
+  const given = await trusting(t, true);
+  const { door } = given;
+  const { key } = await door.auth<{ key: { prefix: string } }>("Keys/Create", { name: "own", account: "deployer" });
+  const jwt = await jwtOf(given);
+  const { access_token: exchanged } = await exchange(door, { subject_token: jwt });
+  for (const token of [jwt, exchanged]) {
+    await t.rejects(door.auth("Keys/Create", { name: "ci" }, token), /came from a JWT cannot create keys/);
+    await t.rejects(door.auth("Keys/Rotate", { prefix: key.prefix }, token), /came from a JWT cannot create keys/);
+  }
+  t.equal((await door.auth<{ keys: unknown[] }>("Keys/List", {}, exchanged)).keys.length, 1);
+});
+
 t.test("an exchange that is refused", async (t) => {
   const given = await trusting(t, false);
   const { door } = given;

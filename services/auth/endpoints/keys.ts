@@ -71,7 +71,7 @@ export function keys({ changes, keyUses }: Options): ServicePart {
 }
 
 async function create(changes: Changes, request: CreateKeyRequest, context: Context): Promise<CreateKeyResponse> {
-  const caller = unlimited(context);
+  const caller = await mayCreate(changes, context);
   const { name, resources, from, admin = false } = request;
   if (name.length < 1 || name.length > MAX_NAME_LENGTH || UNPRINTABLE.test(name)) {
     throw invalidArgument(`name: must have 1 to ${MAX_NAME_LENGTH} printable characters`);
@@ -105,10 +105,9 @@ async function create(changes: Changes, request: CreateKeyRequest, context: Cont
 }
 
 async function rotate(changes: Changes, request: RotateKeyRequest, context: Context): Promise<CreateKeyResponse> {
-  const caller = unlimited(context);
+  const caller = await mayCreate(changes, context);
   const overlap = request.overlap === undefined ? 0 : durationMs(request.overlap);
   if (overlap < 0) throw invalidArgument("overlap: must not be negative");
-  await changes.sync();
   const old = find(changes.state, caller, request.prefix, changes.now);
   const life = Number(old.lifetimeMs);
   const latest = isKey(changes.state, caller) ? caller.expires : undefined;
@@ -319,16 +318,24 @@ function checkQuota(state: State, { namespace, account, prefix }: StoredKey, now
   if (state.keyWithPrefix(namespace, prefix) !== undefined) throw aborted("the new key's prefix is taken; try again");
 }
 
-function isKey(state: State, { sha256 }: KnownCaller): boolean {
-  return state.token(Buffer.from(sha256, "hex"))?.kind === "key";
+function isKey(state: State, { hashBytes }: KnownCaller): boolean {
+  return state.token(hashBytes)?.kind === "key";
 }
 
-/** A key that is limited to some resources or addresses must not create a key without limits. */
-function unlimited(context: Context): KnownCaller {
+/**
+ * A key that is limited to some resources or addresses must not create a key without limits. What
+ * came from a JWT ends with it, with its trust and its issuer; a key would go on.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+async function mayCreate(changes: Changes, context: Context): Promise<KnownCaller> {
   const caller = accountOf(context);
-  if (caller.resources.length === 0 && caller.from === undefined) return caller;
-  const what = caller.from === undefined ? "resources" : "addresses";
-  throw permissionDenied(`A key that is limited to ${what} cannot create keys`);
+  if (caller.resources.length > 0 || caller.from !== undefined) {
+    const what = caller.from === undefined ? "resources" : "addresses";
+    throw permissionDenied(`A key that is limited to ${what} cannot create keys`);
+  }
+  await changes.sync();
+  if (changes.state.token(caller.hashBytes)?.kind !== "trusted") return caller;
+  throw permissionDenied("A token that came from a JWT cannot create keys, which would outlive it; log in to");
 }
 
 /** A key as responses show it, without its hash. */
