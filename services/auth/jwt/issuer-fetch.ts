@@ -31,6 +31,20 @@ export function isAllowed({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replace(/^\[(.*)\]$/, "$1")));
 }
 
+/**
+ * A URL that an issuer names in its document. One of an https issuer is https: otherwise a stranger
+ * could have the servers of this machine asked.
+ * @throws {IssuerError}
+ */
+export function endpointOf(issuer: string, metadata: Readonly<Record<string, unknown>>, name: string): string {
+  const { [name]: text } = metadata;
+  if (typeof text === "string" && URL.canParse(text)) {
+    const url = new URL(text);
+    if (isAllowed(url) && (url.protocol === "https:" || issuer.startsWith("http:"))) return text;
+  }
+  throw new IssuerError(`its document has no ${name} at https`);
+}
+
 export interface IssuerRequest {
   readonly signal: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@
  */
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
-import { IssuerError, readIssuer } from "./issuer-fetch.js";
+import { endpointOf, IssuerError, readIssuer } from "./issuer-fetch.js";
 
 /** Milliseconds for both documents. */
 const TIMEOUT_MS = 3_000;
@@ -113,7 +113,7 @@ async function fetchPublished(issuer: string): Promise<Published> {
   const metadata = await readIssuer(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, { signal });
   // Else one server could vouch for the JWTs of another (OpenID Connect Discovery 1.0 §4.3).
   if (metadata.issuer !== issuer) throw new IssuerError("its document names another issuer");
-  if (typeof metadata.jwks_uri !== "string") throw new IssuerError("its document has no jwks_uri");
-  const keys = createLocalJWKSet((await readIssuer(metadata.jwks_uri, { signal })) as unknown as JSONWebKeySet);
+  const jwks = await readIssuer(endpointOf(issuer, metadata, "jwks_uri"), { signal });
+  const keys = createLocalJWKSet(jwks as unknown as JSONWebKeySet);
   return { keys, metadata };
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type JWTPayload, jwtVerify } from "jose";
-import { askIssuer, IssuerError, isAllowed, readIssuer } from "../jwt/issuer-fetch.js";
+import { askIssuer, endpointOf, IssuerError, readIssuer } from "../jwt/issuer-fetch.js";
 import type { IssuerKeys, IssuerMetadata } from "../jwt/issuer-keys.js";
 import { ALGORITHMS, JwtError, LEEWAY, refusalOf } from "../jwt/verify.js";
 import type { AttemptSecrets } from "./attempt.js";
@@ -38,7 +38,7 @@ export async function authorizationUrl(
   { redirectUri, keys }: { redirectUri: string; keys: IssuerKeys },
 ): Promise<string> {
   const metadata = await keys.metadata(url);
-  const location = new URL(endpointOf(metadata, "authorization_endpoint"));
+  const location = new URL(endpointOf(url, metadata, "authorization_endpoint"));
   const challenge = createHash("sha256").update(verifier).digest("base64url");
   const supported = [metadata.scopes_supported ?? []].flat();
   // Without them, some issuers give no refresh token, name or groups; others refuse what they do
@@ -106,7 +106,7 @@ export async function identifyAgain(
 
 /** The identity, with what only the UserInfo endpoint says (OpenID Connect Core 1.0 §5.3). */
 async function whole(
-  { signIn }: SignInIssuer,
+  { url, signIn }: SignInIssuer,
   metadata: IssuerMetadata,
   { claims, tokens, signal }: { claims: JWTPayload; tokens: Record<string, unknown>; signal: AbortSignal },
 ): Promise<Identity> {
@@ -123,7 +123,7 @@ async function whole(
     return { subject, claims, refreshToken };
   }
   const headers = { authorization: `Bearer ${tokens.access_token}` };
-  const info = await readIssuer(endpointOf(metadata, "userinfo_endpoint"), { signal, headers });
+  const info = await readIssuer(endpointOf(url, metadata, "userinfo_endpoint"), { signal, headers });
   if (info.sub !== subject) throw new JwtError("its UserInfo endpoint names another person");
   return { subject, claims: { ...info, ...claims }, refreshToken };
 }
@@ -154,7 +154,7 @@ async function verifyIdToken(
 
 /** @throws {IssuerError | Error} (rejects) */
 function askForTokens(
-  { signIn, clientSecret }: SignInIssuer,
+  { url, signIn, clientSecret }: SignInIssuer,
   metadata: IssuerMetadata,
   { form, signal }: { form: Record<string, string>; signal: AbortSignal },
 ) {
@@ -164,20 +164,13 @@ function askForTokens(
   const inForm = isBasic ? {} : { client_id: clientId, ...(clientSecret !== "" && { client_secret: clientSecret }) };
   const headers = isBasic ? { authorization: basicOf(clientId, clientSecret) } : {};
   const all = new URLSearchParams({ ...form, ...inForm });
-  return askIssuer(endpointOf(metadata, "token_endpoint"), { signal, headers, form: all });
+  return askIssuer(endpointOf(url, metadata, "token_endpoint"), { signal, headers, form: all });
 }
 
 /** Encoded as in a form, and then in base64 (RFC 6749 §2.3.1). */
 function basicOf(...parts: readonly string[]): string {
   const encoded = parts.map((part) => new URLSearchParams({ part }).toString().slice("part=".length)).join(":");
   return `Basic ${Buffer.from(encoded).toString("base64")}`;
-}
-
-/** @throws {IssuerError} */
-function endpointOf(metadata: IssuerMetadata, name: string): string {
-  const { [name]: text } = metadata;
-  if (typeof text === "string" && URL.canParse(text) && isAllowed(new URL(text))) return text;
-  throw new IssuerError(`its document has no ${name} at https`);
 }
 
 /** An error code, and nothing else that a stranger wrote. */
