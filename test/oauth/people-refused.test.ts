@@ -257,6 +257,22 @@ t.test("the UserInfo endpoint is asked for what is missing, and must name the sa
   }
 });
 
+t.test("an address counts with what the same document says about it", async (t) => {
+  const own = { email: "ann@acme.example", email_verified: undefined };
+  const said = { sub: "ann1", email: "bob@acme.example" };
+  for (const [claims, info, reads] of [
+    [own, { ...said, email_verified: true }, /signed in as <strong>bob@acme.example/],
+    [own, said, /has not verified your e-mail address/],
+    [{ email: undefined, email_verified: true }, { ...said, email_verified: false }, /has not verified/],
+    [{ email: undefined, email_verified: true }, said, /has not verified/],
+  ] as const) {
+    const it = await begin(t, { userinfo_endpoint: "/info" });
+    it.issuer.info = info;
+    await vouch(it, claims);
+    t.match((await comeBack(it)).text, reads);
+  }
+});
+
 /** Signs in by an issuer that gives a refresh token. */
 async function renewable(t: Test) {
   const it = await begin(t);

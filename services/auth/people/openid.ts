@@ -125,7 +125,9 @@ async function whole(
   const headers = { authorization: `Bearer ${tokens.access_token}` };
   const info = await readIssuer(endpointOf(url, metadata, "userinfo_endpoint"), { signal, headers });
   if (info.sub !== subject) throw new JwtError("its UserInfo endpoint names another person");
-  return { subject, claims: { ...info, ...claims }, refreshToken };
+  // An address counts with the word about it of the same document.
+  const { email, email_verified } = claims.email === undefined || claims.email_verified === undefined ? info : claims;
+  return { subject, claims: { ...info, ...claims, email, email_verified }, refreshToken };
 }
 
 /** @throws {JwtError | IssuerError} (rejects) */
