@@ -49,6 +49,20 @@ t.test("a person refuses a device", async (t) => {
   t.match(again, { status: 401, text: /No device shows this code/ });
 });
 
+t.test("grants to the command line that end in one namespace end no device that waits in another", async (t) => {
+  const door = await openDoor(t);
+  const { adminPassword } = await door.auth<{ adminPassword: string }>("Namespaces/Create", { name: "team" });
+  const tenant = { account: "admin", namespace: "team", password: adminPassword };
+  const first = await start(door);
+  const shown = await submit(door, await visit(first.device.verification_uri_complete!), tenant);
+  await submit(door, shown, { decision: "allow" });
+  const tokens = await first.poll();
+  if (typeof tokens === "string") return t.fail(tokens);
+  const waiting = await start(door);
+  t.same(await door.auth("Clients/Delete", { id: "portico-cli" }, tokens.access_token), { grants: 1 });
+  t.equal(await waiting.poll(), "authorization_pending");
+});
+
 t.test("wrong codes are counted, and need a sign-in", async (t) => {
   const door = await openDoor(t);
   const page = await visit(`${door.url}/device?user_code=BBBB-BBBB`);

@@ -147,13 +147,18 @@ export class OAuthTable {
     return grants.filter((grant) => grant.issuer === issuer && grant.subject === subject);
   }
 
-  /** Removes a client with its grants; returns them, or undefined if neither existed. */
+  /**
+   * Removes a client with its grants and its devices; returns the grants, or undefined if neither
+   * existed. Of a client that is not the namespace's, only grants of the namespace end.
+   */
   removeClient(namespace: string, id: string): Grant[] | undefined {
     const existed = this.#clients.get(id)?.namespace === namespace;
-    if (existed) this.#clients.delete(id);
     const grants = this.grantsTo(namespace, id);
     for (const grant of grants) this.removeGrant(grant.id);
-    for (const { sha256, clientId } of [...this.#devices.values()]) if (clientId === id) this.removeDevice(sha256);
+    if (existed) {
+      this.#clients.delete(id);
+      for (const { sha256, clientId } of [...this.#devices.values()]) if (clientId === id) this.removeDevice(sha256);
+    }
     return existed || grants.length > 0 ? grants : undefined;
   }
 
