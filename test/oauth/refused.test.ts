@@ -172,6 +172,21 @@ t.test("a code is exchanged by its client, once, as it was asked for", async (t)
   t.equal(await door.statusOf(first.body.access_token), 401, "a code that comes twice ends its grant");
 });
 
+t.test("a client reads what is wrong with its header Authorization", async (t) => {
+  const { door, secret } = await openWithClient(t);
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString("base64")}` });
+  for (const [text, form, description] of [
+    ["server", {}, "the header Authorization is not the client's ID, a colon and its secret, in base64"],
+    [`server:${secret}`, { client_secret: secret }, "the client authenticates in two ways"],
+    [`server:${secret}`, { client_id: "app" }, "two clients are named"],
+    ["server:%", {}, "the header Authorization has a broken percent-encoding"],
+  ] as const) {
+    const all = { grant_type: "authorization_code", code: "x", ...form };
+    const { status, body } = await post(door, "/oauth/token", all, basic(text));
+    t.same({ status, ...body }, { status: 401, error: "invalid_client", error_description: description });
+  }
+});
+
 t.test("a refresh token is used once, by its client", async (t) => {
   const { door } = await openWithClient(t);
   const base = { grant_type: "authorization_code", client_id: "app", redirect_uri: REDIRECT, code_verifier: VERIFIER };

@@ -209,6 +209,8 @@ function errorOf(code: string, description: string): OAuthError {
   return new OAuthError(code, description, code === "invalid_client" ? 401 : 400);
 }
 
+const NO_BASIC = "the header Authorization is not the client's ID, a colon and its secret, in base64";
+
 /**
  * The client's ID and secret, in the header Authorization or in the form, not in both (RFC 6749
  * §2.3.1).
@@ -223,7 +225,8 @@ function clientOf({ headers }: GatewayRequest, form: Parameters): ClientCredenti
   }
   const given = Buffer.from(authorization.slice("Basic ".length).trim(), "base64").toString("utf8");
   const colon = given.indexOf(":");
-  if (colon < 0 || secret !== "") throw new OAuthError("invalid_client", "the client authenticates in two ways", 401);
+  if (colon < 0) throw new OAuthError("invalid_client", NO_BASIC, 401);
+  if (secret !== "") throw new OAuthError("invalid_client", "the client authenticates in two ways", 401);
   const basic = { clientId: decoded(given.slice(0, colon)), clientSecret: decoded(given.slice(colon + 1)) };
   if (id !== "" && id !== basic.clientId) throw new OAuthError("invalid_client", "two clients are named", 401);
   return basic;
