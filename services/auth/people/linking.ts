@@ -47,8 +47,8 @@ export async function link(
 }
 
 /**
- * Only the scope `admin` links an account to people whose groups may give it administration: whoever
- * administers accounts may know its password.
+ * Only the scope `admin` links an account to people whose groups may give it administration:
+ * whoever administers accounts may know its password.
  * @throws {StatusError} PERMISSION_DENIED
  */
 function checkMayBeGiven(caller: KnownCaller, issuer: string, { map }: IssuerSignIn): void {

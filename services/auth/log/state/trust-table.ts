@@ -3,7 +3,8 @@
  * them: access tokens that JWTs were exchanged for, and JWTs that count as tokens themselves.
  *
  * A token stays here until its JWT expires. A revoked one stays even without its trust, so that the
- * JWT is not accepted again. All objects are immutable: a change replaces them, so a draft need not copy them.
+ * JWT is not accepted again. All objects are immutable: a change replaces them, so a draft need not
+ * copy them.
  */
 import type {
   AccountTrust,
