@@ -263,6 +263,7 @@ t.test("an address counts with what the same document says about it", async (t) 
   for (const [claims, info, reads] of [
     [own, { ...said, email_verified: true }, /signed in as <strong>bob@acme.example/],
     [own, said, /has not verified your e-mail address/],
+    [own, { sub: "ann1", email_verified: true }, /has not verified your e-mail address/],
     [{ email: undefined, email_verified: true }, { ...said, email_verified: false }, /has not verified/],
     [{ email: undefined, email_verified: true }, said, /has not verified/],
   ] as const) {

@@ -125,8 +125,9 @@ async function whole(
   const headers = { authorization: `Bearer ${tokens.access_token}` };
   const info = await readIssuer(endpointOf(url, metadata, "userinfo_endpoint"), { signal, headers });
   if (info.sub !== subject) throw new JwtError("its UserInfo endpoint names another person");
-  // An address counts with the word about it of the same document.
-  const { email, email_verified } = claims.email === undefined || claims.email_verified === undefined ? info : claims;
+  // Whether an address is verified counts only if the same document says so.
+  const both = [claims, info].filter(({ email }) => email !== undefined);
+  const { email, email_verified } = both.find((it) => it.email_verified !== undefined) ?? both[0] ?? {};
   return { subject, claims: { ...info, ...claims, email, email_verified }, refreshToken };
 }
 
