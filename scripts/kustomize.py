@@ -22,11 +22,13 @@ HEADER = """# Written by scripts/kustomize.py from the chart. Change the chart, 
 # SHA-256 of the chart's files: {}
 """
 # The values of each file that differ from the chart's, and which of the chart's templates are in it: all but monitoring's,
-# whose kind only clusters with the Prometheus operator know.
+# which are components because not each cluster has the Prometheus operator or Grafana.
 FILES = {
     "kustomize/base/portico.yaml": ({}, None),
     "kustomize/tls/portico.yaml": ({"tls": {"enabled": True}}, None),
     "kustomize/pod-monitor/pod-monitor.yaml": ({"monitoring": {"podMonitor": True}}, "pod-monitor"),
+    "kustomize/prometheus-rule/prometheus-rule.yaml": ({"monitoring": {"prometheusRule": True}}, "prometheus-rule"),
+    "kustomize/dashboard/dashboard.yaml": ({"monitoring": {"dashboard": True}}, "dashboard"),
 }
 
 

@@ -11,10 +11,14 @@ import { BUILT_IN_SERVICES } from "../../cli/roles/built-in-services.js";
 import { loadConfig, SETTINGS } from "../../src/config/config.js";
 import type { RoleName, Setting } from "../../src/config/setting.js";
 import { createAuthority } from "../http2/certificates.js";
+import { ALERTS, DASHBOARD } from "./monitored.js";
 
 const FOLDER = "deploy/kubernetes";
 const CHART = join(FOLDER, "chart");
 const BASES = ["base", "tls"] as const;
+const COMPONENTS = ["pod-monitor", "prometheus-rule", "dashboard"] as const;
+/** The files that scripts/kustomize.py writes. */
+const MADE = [...BASES.map((base) => `${base}/portico.yaml`), ...COMPONENTS.map((name) => `${name}/${name}.yaml`)];
 /** Where each role listens, as the image sets it. */
 const PORTS = { http: 8080, grpc: 8081, admin: 8082 } as const;
 const LISTENING: Readonly<Record<RoleName, readonly (keyof typeof PORTS)[]>> = {
@@ -31,6 +35,8 @@ const manifestsOf = (base: string): Manifest[] =>
   parseAllDocuments(readFileSync(join(FOLDER, "kustomize", base, "portico.yaml"), "utf8"), { version: "1.1" }).map(
     (one) => one.toJS(),
   );
+const componentOf = (name: (typeof COMPONENTS)[number]): Manifest =>
+  parse(readFileSync(join(FOLDER, "kustomize", name, `${name}.yaml`), "utf8"), { version: "1.1" });
 const namesOf = (manifests: Manifest[], kind: string): string[] =>
   manifests.filter((one) => one.kind === kind).map((one) => one.metadata.name);
 
@@ -41,12 +47,12 @@ function commandOf({ args, command }: Manifest): string[] {
 
 t.test("the files of kustomize are made from the chart as it is", async (t) => {
   const paths = readdirSync(CHART, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name));
   const hash = createHash("sha256");
   for (const path of paths.sort()) hash.update(`${relative(CHART, path)}\n`).update(readFileSync(path));
   const digest = hash.digest("hex");
-  for (const file of ["base/portico.yaml", "tls/portico.yaml", "pod-monitor/pod-monitor.yaml"]) {
+  for (const file of MADE) {
     const text = readFileSync(join(FOLDER, "kustomize", file), "utf8");
     t.match(text, `# SHA-256 of the chart's files: ${digest}\n`, `${file}: run scripts/kustomize.py`);
   }
@@ -145,11 +151,20 @@ t.test("the image listens at the ports of the manifests", async (t) => {
 });
 
 t.test("the pod monitor reads the admin port of all pods", async (t) => {
-  const { spec } = parse(readFileSync(join(FOLDER, "kustomize/pod-monitor/pod-monitor.yaml"), "utf8"));
+  const { spec } = componentOf("pod-monitor");
   t.same(spec.podMetricsEndpoints, [{ port: "admin", path: "/metrics", interval: "15s" }]);
   for (const one of manifestsOf("base").filter(({ kind }) => kind === "Deployment")) {
     t.match(one.spec.template.metadata.labels, spec.selector.matchLabels, one.metadata.name);
   }
+});
+
+t.test("the alerts and the dashboard equal the files for Prometheus and Grafana", async (t) => {
+  const rule = componentOf("prometheus-rule");
+  t.equal(rule.kind, "PrometheusRule");
+  t.same(rule.spec, parse(readFileSync(ALERTS, "utf8")));
+  const { metadata, data } = componentOf("dashboard");
+  t.equal(metadata.labels.grafana_dashboard, "1", "a text, which the sidecar asks for");
+  t.same(data, { "portico.json": readFileSync(DASHBOARD, "utf8") });
 });
 
 t.test("with TLS, the certificates name the addresses at which others connect", async (t) => {

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { parse, parseAllDocuments } from "yaml";
+import { loadConfig } from "../../src/config/config.js";
 import { goProgram, pythonPrograms, run } from "../outside/tools.js";
 
 const KUSTOMIZE = "deploy/kubernetes/kustomize";
@@ -34,7 +35,29 @@ const VALUES: readonly object[] = [
     imagePullSecrets: [{ name: "pull" }],
   },
   { tls: { enabled: true }, httpTlsSecret: "portico-http", monitoring: { podMonitor: true }, drain: 60 },
+  {
+    tracing: { otlp: "http://collector.monitoring.svc:4318", sample: 0.0001 },
+    accessLog: { lines: "off", sample: 0.5 },
+    authority: { auditLog: true },
+    monitoring: { prometheusRule: true, dashboard: true, labels: { release: "prometheus" } },
+  },
 ];
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests of several kinds, checked on use
+type Manifest = any;
+
+/** What each role of the rendered chart has as its variables, by the name of the deployment. */
+function environmentsIn(text: string): Map<string, Record<string, string>> {
+  const deployments: Manifest[] = manifestsIn(text).filter(({ kind }) => kind === "Deployment");
+  return new Map(
+    deployments.map(({ metadata, spec }) => {
+      const { env } = spec.template.spec.containers[0];
+      return [metadata.name, Object.fromEntries(env.map(({ name, value }: Manifest) => [name, value]))];
+    }),
+  );
+}
+
+const manifestsIn = (text: string): Manifest[] => parseAllDocuments(text, { version: "1.1" }).map((one) => one.toJS());
 
 t.test("the files of kustomize are what Helm makes of the chart", async (t) => {
   const programs = pythonPrograms(HELM);
@@ -81,12 +104,56 @@ t.test("the chart refuses values that it does not have", async (t) => {
     { services: [{ name: "Shop", replicas: 1 }] },
     // It is set by `drain`, together with the time until a pod is killed.
     { environment: { PORTICO_DRAIN: "60s" } },
+    // Other values set these. A variable that is set twice is refused by the server.
+    { environment: { PORTICO_OTLP: "http://127.0.0.1:4318" } },
+    { environment: { PORTICO_HTTP_HOSTS: "*" } },
+    // What YAML makes of `off` without quotes.
+    { accessLog: { lines: false } },
+    { accessLog: { sample: 0 } },
+    // Templates write it as 1e-05, which is no setting.
+    { tracing: { sample: 0.00001 } },
   ]) {
     t.not(rendered(programs, values).status, 0, JSON.stringify(values));
   }
 });
 
-t.test("kustomize builds each folder, also with the pod monitor and another image", async (t) => {
+t.test("the chart sets tracing, the access log and the audit log where they have an effect", async (t) => {
+  const programs = pythonPrograms(HELM);
+  if (programs === undefined) return;
+  const otlp = "http://collector.monitoring.svc:4318";
+  const values = {
+    tracing: { otlp, sample: 0.0001 },
+    accessLog: { lines: "off", sample: 0.5 },
+    authority: { auditLog: true },
+  };
+  const everyRole = { PORTICO_OTLP: otlp, PORTICO_ACCESS_LOG: "off", PORTICO_ACCESS_LOG_SAMPLE: "0.5" };
+  const own: Record<string, Record<string, string>> = {
+    "portico-authority": { PORTICO_AUDIT_LOG: "-" },
+    "portico-gateway": { PORTICO_TRACE_SAMPLE: "0.0001" },
+    helloworld: {},
+    id: {},
+  };
+  const environments = environmentsIn(rendered(programs, values).stdout);
+  t.same([...environments.keys()], Object.keys(own));
+  const names = /^PORTICO_(?:OTLP|TRACE_SAMPLE|ACCESS_LOG|ACCESS_LOG_SAMPLE|AUDIT_LOG)$/;
+  for (const [name, environment] of environments) {
+    const set = Object.entries(environment).filter(([variable]) => names.test(variable));
+    t.same(Object.fromEntries(set), { ...everyRole, ...own[name] }, name);
+    t.doesNotThrow(() => loadConfig({}, Object.fromEntries(set)), "each is a setting with this value");
+  }
+});
+
+t.test("what the Prometheus operator reads has the labels by which it selects", async (t) => {
+  const programs = pythonPrograms(HELM);
+  if (programs === undefined) return;
+  const monitoring = { podMonitor: true, prometheusRule: true, labels: { release: "prometheus" } };
+  const manifests = manifestsIn(rendered(programs, { monitoring }).stdout);
+  const read = manifests.filter(({ apiVersion }) => apiVersion.startsWith("monitoring.coreos.com/"));
+  t.same(read.map(({ kind }) => kind).sort(), ["PodMonitor", "PrometheusRule"]);
+  for (const { kind, metadata } of read) t.match(metadata.labels, { release: "prometheus" }, kind);
+});
+
+t.test("kustomize builds each folder, also with the components and another image", async (t) => {
   if (spawnSync("kubectl", ["version", "--client"]).status !== 0) return void t.comment("there is no kubectl here");
   const folder = mkdtempSync(join(tmpdir(), "portico-"));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
@@ -96,14 +163,14 @@ t.test("kustomize builds each folder, also with the pod monitor and another imag
     mkdirSync(overlay);
     const lines = [
       `resources: [../${base}]`,
-      "components: [../pod-monitor]",
+      "components: [../pod-monitor, ../prometheus-rule, ../dashboard]",
       "images: [{ name: portico, newName: registry.example/portico, newTag: 1.2.3 }]",
     ];
     writeFileSync(join(overlay, "kustomization.yaml"), `${lines.join("\n")}\n`);
     const { status, output } = await run("kubectl", ["kustomize", overlay]);
     t.equal(status, 0, output);
     t.equal(output.match(/image: registry\.example\/portico:1\.2\.3/g)?.length, 4);
-    t.match(output, "kind: PodMonitor");
+    for (const kind of ["PodMonitor", "PrometheusRule", "ConfigMap"]) t.match(output, `kind: ${kind}\n`);
   }
 });
 
@@ -114,11 +181,12 @@ function blocksOf(page: string): string[] {
 }
 
 t.test("the values and the overlay of the page are accepted, and change what they say", async (t) => {
-  const [values = "", overlay = ""] = blocksOf(readFileSync("deploy/kubernetes/README.md", "utf8"));
+  const [values = "", overlay = "", telemetry = ""] = blocksOf(readFileSync("deploy/kubernetes/README.md", "utf8"));
   const programs = pythonPrograms(HELM);
   if (programs === undefined) return;
   const { status, stdout, stderr } = rendered(programs, parse(values));
   t.equal(status, 0, stderr);
+  t.equal(rendered(programs, parse(telemetry)).status, 0, "the values for traces and logs");
   const built: string[] = [stdout];
   if (spawnSync("kubectl", ["version", "--client"]).status === 0) {
     const folder = mkdtempSync(join(tmpdir(), "portico-"));
@@ -131,9 +199,9 @@ t.test("the values and the overlay of the page are accepted, and change what the
     built.push(own.output);
   }
   for (const text of built) {
-    const gateway = parseAllDocuments(text)
-      .map((one) => one.toJS())
-      .find(({ kind, metadata }) => kind === "Deployment" && metadata.name === "portico-gateway");
+    const gateway = manifestsIn(text).find(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "portico-gateway",
+    );
     const [{ image, env }] = gateway.spec.template.spec.containers;
     const settingOf = (name: string) => env.find((one: { name: string }) => one.name === name)?.value;
     t.equal(image, "registry.example.com/portico:0.1.0");

@@ -88,6 +88,14 @@ spec:
             {{- end }}
             - name: PORTICO_DRAIN
               value: {{ $values.drain }}s
+            - name: PORTICO_ACCESS_LOG
+              value: {{ $values.accessLog.lines | quote }}
+            - name: PORTICO_ACCESS_LOG_SAMPLE
+              value: {{ $values.accessLog.sample | quote }}
+            {{- with $values.tracing.otlp }}
+            - name: PORTICO_OTLP
+              value: {{ . }}
+            {{- end }}
             {{- range $variable, $value := $values.environment }}
             - name: {{ $variable }}
               value: {{ $value | quote }}
