@@ -168,7 +168,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const lenderId = store.mayBeStale ? randomUUID() : "";
   const { leases, leaseRecords, stopNotifying } = await openLeases(options, { journal, clock, lenderId, now });
   // After `openLeases`, which reads the clocks of other authorities from their lease records.
-  const storedTime = new StoredTime({ rows: collectionOf(store, "time"), journal, clock });
+  const storedTime = new StoredTime({ rows: collectionOf(store, "time"), store, journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
   const firstStart = await setUp(options, { journal, passwords, installation: readInstallation(dataFolder) });

@@ -63,7 +63,7 @@ export async function openBeside({ store, log }: { store: KeyValueStore; log: Lo
     // Compares the clock of this machine with the other clocks.
     await leaseRecords.open();
   }
-  const stored = await new StoredTime({ rows: collectionOf(store, "time"), journal, clock }).read();
+  const stored = await new StoredTime({ rows: collectionOf(store, "time"), store, journal, clock }).read();
   clock.start({ stored, accept: false });
   return { journal, settled, close };
 }

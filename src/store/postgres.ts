@@ -239,6 +239,10 @@ class PostgresStore implements KeyValueStore {
     return this.#hints.follow(topic, listener);
   }
 
+  isInPlace(): boolean {
+    return true;
+  }
+
   async time(): Promise<number> {
     return Number((await this.#database.read(this.#statements.time, []))[0]?.now);
   }

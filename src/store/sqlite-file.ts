@@ -128,22 +128,23 @@ function checkFormat(kind: FileKind, file: string, format: number): void {
 }
 
 /**
- * Returns a function that throws if the file or its write-ahead log has been deleted or replaced
- * since `keepsFile` was called. Whatever is written to a deleted file is lost when it is closed.
- * Call this while a connection is open, since the connection creates both files.
- * @param name the file's name for messages
+ * Returns a function that says whether the file and its write-ahead log are in place: neither was
+ * deleted or replaced since `watchFile` was called. Whatever is written to a deleted file is lost
+ * when it is closed. Call this while a connection is open, since the connection creates both files.
  */
-export function keepsFile(file: string, name = file): () => void {
+export function watchFile(file: string): () => boolean {
   const inode = (path: string): string => {
     const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
     return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
   };
   const files = [file, `${file}-wal`].map((path) => [path, inode(path)] as const);
-  return () => {
-    if (files.every(([path, opened]) => inode(path) === opened)) return;
-    const remedy = "stop this process, put the store back, and start it again";
-    throw new StoreError(`store ${name} was deleted or replaced while it was open: changes would be lost; ${remedy}`);
-  };
+  return () => files.every(([path, opened]) => inode(path) === opened);
+}
+
+/** The error of a write to a file that `watchFile` finds deleted or replaced. */
+export function notInPlace(name: string): StoreError {
+  const remedy = "stop this process, put the store back, and start it again";
+  return new StoreError(`store ${name} was deleted or replaced while it was open: changes would be lost; ${remedy}`);
 }
 
 /** How a connection is made. */

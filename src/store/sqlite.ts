@@ -28,10 +28,11 @@ import {
   endWithin,
   type FileKind,
   fillFile,
-  keepsFile,
   lateError,
+  notInPlace,
   readHeader,
   toStoreError,
+  watchFile,
 } from "./sqlite-file.js";
 import { whenFree } from "./sqlite-lock.js";
 import {
@@ -153,7 +154,7 @@ async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore>
     }
     await query("PRAGMA busy_timeout = 0");
     const [{ id }] = await query(`SELECT id FROM ${IDENTITY}`);
-    return new SqliteStore({ kind, name, id, reader, writer, checkFile: keepsFile(file, name), timeoutMs: deadline });
+    return new SqliteStore({ kind, name, id, reader, writer, isInPlace: watchFile(file), timeoutMs: deadline });
   } catch (error) {
     await Promise.allSettled(engines.map((engine) => engine.close()));
     throw error;
@@ -171,8 +172,8 @@ interface Opened {
   readonly id: string;
   readonly reader: KeyvSqlite;
   readonly writer: KeyvSqlite;
-  /** @throws {StoreError} if the file is not the one that was opened */
-  readonly checkFile: () => void;
+  /** Whether the file is the one that was opened. */
+  readonly isInPlace: () => boolean;
   readonly timeoutMs: number;
 }
 
@@ -180,21 +181,21 @@ class SqliteStore implements KeyValueStore {
   readonly name: string;
   readonly id: string;
   readonly mayBeStale = false;
+  readonly isInPlace: () => boolean;
   readonly #kind: FileKind;
   readonly #reader: KeyvSqlite;
   readonly #writer: KeyvSqlite;
-  readonly #checkFile: () => void;
   readonly #timeoutMs: number;
   readonly #queue: CommitQueue;
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor({ kind, name, id, reader, writer, checkFile, timeoutMs: deadline }: Opened) {
+  constructor({ kind, name, id, reader, writer, isInPlace, timeoutMs: deadline }: Opened) {
     this.#kind = kind;
     this.name = name;
     this.id = id;
     this.#reader = reader;
     this.#writer = writer;
-    this.#checkFile = checkFile;
+    this.isInPlace = isInPlace;
     this.#timeoutMs = deadline;
     this.#queue = new CommitQueue({
       timeoutMs: deadline,
@@ -302,6 +303,11 @@ class SqliteStore implements KeyValueStore {
 
   #within<T>(operation: Promise<T>): Promise<T> {
     return endWithin(this.#kind, this.name, this.#timeoutMs, operation);
+  }
+
+  /** @throws {StoreError} if what is written now would be lost */
+  #checkFile(): void {
+    if (!this.isInPlace()) throw notInPlace(this.name);
   }
 
   async #transact(commits: readonly (readonly StoredWrite[])[]): Promise<readonly CommitOutcome[]> {

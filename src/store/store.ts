@@ -215,6 +215,11 @@ export interface KeyValueStore {
    * server.
    */
   time(): Promise<number | undefined>;
+  /**
+   * Whether the store is where it was opened. Returns false from when its file was deleted or
+   * replaced: then commits reject. Reads no entries. A server's store is always in place.
+   */
+  isInPlace(): boolean;
   /** The size of the entries on disk in bytes, including the engine's overhead. */
   size(): Promise<number>;
   /**

@@ -14,6 +14,7 @@ import { openServiceStore, openStore } from "../../src/store/open.js";
  */
 interface Opened {
   readonly file: string;
+  isInPlace(): boolean;
   write(): Promise<unknown>;
   read(): Promise<unknown>;
 }
@@ -24,14 +25,24 @@ const STORES: Record<string, (t: Test) => Promise<Opened>> = {
     t.teardown(() => store.close());
     const log = collectionOf(store, "log");
     let key = 0;
-    return { file: store.name, write: () => log.create(`${key++}`, "x"), read: () => log.get("0") };
+    return {
+      file: store.name,
+      isInPlace: () => store.isInPlace(),
+      write: () => log.create(`${key++}`, "x"),
+      read: () => log.get("0"),
+    };
   },
   services: async (t) => {
     const store = await openServiceStore("sqlite:", t.testdir());
     t.teardown(() => store.close());
     let key = 0;
     const write = () => store.commit([{ kind: "set", key: `${key++}`, value: "x", expires: undefined }]);
-    return { file: store.name, write, read: async () => (await store.get(["0"]))[0]?.value };
+    return {
+      file: store.name,
+      isInPlace: () => store.isInPlace(),
+      write,
+      read: async () => (await store.get(["0"]))[0]?.value,
+    };
   },
 };
 
@@ -47,9 +58,11 @@ const LOSSES: Record<string, (file: string) => void> = {
 for (const [whose, open] of Object.entries(STORES)) {
   for (const [what, lose] of Object.entries(LOSSES)) {
     t.test(`writes to a store of ${whose} that is ${what} are refused`, async (t) => {
-      const { file, write, read } = await open(t);
+      const { file, isInPlace, write, read } = await open(t);
       await write();
+      t.ok(isInPlace());
       lose(file);
+      t.notOk(isInPlace());
       for (const attempt of ["once", "again"]) {
         await t.rejects(
           write(),

@@ -183,6 +183,7 @@ export function overriding(store: KeyValueStore, methods: Partial<KeyValueStore>
     commit: (writes, options) => store.commit(writes, options),
     follow: (collection, listener) => store.follow(collection, listener),
     time: () => store.time(),
+    isInPlace: () => store.isInPlace(),
     size: () => store.size(),
     owner: () => store.owner(),
     claim: (installation, options) => store.claim(installation, options),

@@ -76,6 +76,7 @@ export function openMemoryStore({ mayBeStale = false, time }: MemoryStoreOptions
       return () => listeners.delete(follower);
     },
     time: async () => time?.(),
+    isInPlace: () => true,
     size: async () => [...entries.values()].reduce((size, { key, value }) => size + key.length + value.length, 0),
     owner: async () => owner,
     async claim(installation, { withEntries = false } = {}) {

@@ -93,7 +93,6 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     await logIn(to);
     await to.does(`portico backup ${to.folder}/portico.backup`);
     for (const end of ["", "-wal", "-shm"]) rmSync(join(to.data, `portico.sqlite${end}`), { force: true });
-    await to.tries("portico auth create rule --access=granted --scope=x --resource='*:*:*' lost");
     await until(() => server.errors().includes("was deleted or replaced"));
     to.sees([await degraded(to), server.errors()]);
     to.machine["systemctl stop"] = () => server.stop();

@@ -51,6 +51,7 @@ export class FaultyStore implements KeyValueStore {
     return this.#store.time();
   }
 
+  readonly isInPlace: KeyValueStore["isInPlace"] = () => this.#store.isInPlace();
   readonly size: KeyValueStore["size"] = () => this.#store.size();
   readonly owner: KeyValueStore["owner"] = () => this.#store.owner();
   readonly claim: KeyValueStore["claim"] = (...args) => this.#store.claim(...args);

@@ -26,7 +26,7 @@ async function machine(change: (rows: Collection) => Collection = (rows) => rows
     const journal = await openJournal(store, now, log);
     const clock = new AuthorityClock({ clocks: { wall: now, elapsed: now }, log: silent });
     clock.start({ stored: undefined, accept: false });
-    return { journal, clock, stored: new StoredTime({ rows, journal, clock }) };
+    return { journal, clock, stored: new StoredTime({ rows, store, journal, clock }) };
   };
   return { time, rows, logged, authority };
 }
@@ -54,6 +54,7 @@ t.test("a row replaces the times of earlier entries, not of later ones", async (
   await journal.commit(PORTICO, () => namespace("one"));
   const earlier = new StoredTime({
     rows: (await machine()).rows,
+    store: openMemoryStore(),
     journal,
     clock: { now: () => NOW, atLeast: () => undefined },
   });

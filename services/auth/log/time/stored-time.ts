@@ -10,16 +10,22 @@
  * again if the clock is also set back.
  */
 import type { Collection } from "../../../../src/store/collection.js";
+import type { KeyValueStore } from "../../../../src/store/store.js";
 import type { Journal } from "../changelog/journal.js";
 import type { AuthorityClock } from "./clock.js";
 
 const INTERVAL = 60_000;
-/** Delay before a store that refuses writes is tried again, in milliseconds. */
+/**
+ * Delay before a store that refuses writes is tried again, in milliseconds. As often the store's
+ * place is checked.
+ */
 const RETRY = 5_000;
 const DIGITS = 16;
 
 interface Options {
   readonly rows: Collection;
+  /** The store with the rows. */
+  readonly store: Pick<KeyValueStore, "isInPlace">;
   readonly journal: Pick<Journal, "state" | "lastTime" | "refusals">;
   readonly clock: Pick<AuthorityClock, "now" | "atLeast">;
 }
@@ -52,10 +58,16 @@ export class StoredTime {
     return row === undefined ? last : Math.max(row.time, last ?? 0);
   }
 
-  /** Writes a row now and every minute until `close`; more often while the store refuses writes. */
+  /**
+   * Writes a row now and every minute until `close`. Tries it more often while the store refuses
+   * writes or is not in its place, so that `/readyz` tells of both within seconds.
+   */
   open(): void {
-    const { refusals } = this.#options.journal;
-    const isDue = (): boolean => refusals.error !== undefined || performance.now() - this.#written > INTERVAL - RETRY;
+    const { journal, store } = this.#options;
+    const isDue = (): boolean =>
+      journal.refusals.error !== undefined ||
+      performance.now() - this.#written > INTERVAL - RETRY ||
+      !store.isInPlace();
     let isWriting = false;
     const writeIfDue = async (): Promise<void> => {
       if (isWriting || !isDue()) return;
