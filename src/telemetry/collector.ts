@@ -40,8 +40,16 @@ export class Collector {
     return new Promise((resolve, reject) => {
       const headers = { "Content-Type": "application/x-protobuf", "Content-Length": body.length };
       const options = { method: "POST", agent: this.#agent, signal, headers };
-      const outgoing = request(this.#url, options, (response) => responseOf(response).then(resolve, reject));
+      let hasResponse = false;
+      const outgoing = request(this.#url, options, (response) => {
+        hasResponse = true;
+        responseOf(response).then(resolve, reject);
+      });
       outgoing.on("error", reject);
+      // Node has no other event where a server switches to another protocol (101).
+      outgoing.on("close", () => {
+        if (!hasResponse) reject(new Error("the connection was closed without a response"));
+      });
       outgoing.end(body);
     });
   }

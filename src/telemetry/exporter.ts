@@ -114,7 +114,7 @@ export class Exporter {
     const body = writeRequest(this.#options.sender, batch);
     const began = performance.now();
     for (let attempt = 0; ; attempt++) {
-      const outcome = this.#hasEnded ? undefined : await this.#post(body);
+      const outcome = this.#hasEnded ? undefined : await this.#post(body, batch.length);
       if (outcome === "sent") return;
       if (outcome === "rejected") return this.queue.drop(batch.length, "rejected");
       if (outcome === undefined || this.#stopping.signal.aborted) return this.queue.drop(batch.length, "unsent");
@@ -136,15 +136,15 @@ export class Exporter {
     await wait(Math.min(ms, MAX_RETRY_AFTER_MS), undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  async #post(body: Uint8Array): Promise<Outcome> {
+  async #post(body: Uint8Array, spans: number): Promise<Outcome> {
     const { requestMs } = this.#options;
     const request = new AbortController();
     this.#request = request;
     const timer = setTimeout(() => request.abort(), requestMs);
     try {
-      return this.#outcomeOf(await this.#collector.post(body, request.signal));
+      return this.#outcomeOf(await this.#collector.post(body, request.signal), spans);
     } catch (error) {
-      this.#problem = request.signal.aborted ? `no response within ${requestMs} ms` : (error as Error).message;
+      this.#problem = request.signal.aborted ? `no response within ${requestMs} ms` : messageOf(error);
     } finally {
       clearTimeout(timer);
       this.#request = undefined;
@@ -153,10 +153,10 @@ export class Exporter {
     return { retryAfterMs: undefined };
   }
 
-  #outcomeOf({ status, retryAfterMs, body }: CollectorResponse): Outcome {
+  #outcomeOf({ status, retryAfterMs, body }: CollectorResponse, spans: number): Outcome {
     if (status === 200) {
       this.#problem = undefined;
-      this.#readPartialSuccess(body);
+      this.#readPartialSuccess(body, spans);
       return "sent";
     }
     this.#problem = `status ${status}`;
@@ -165,12 +165,12 @@ export class Exporter {
     return { retryAfterMs };
   }
 
-  /** A collector may accept a request, and reject some of its spans. */
-  #readPartialSuccess(body: Uint8Array): void {
+  /** A collector may accept a request, and reject some of its spans, of which there are `sent`. */
+  #readPartialSuccess(body: Uint8Array, sent: number): void {
     try {
       const { rejected, message } = readResponse(body);
       if (message !== "") this.#problem = message.slice(0, MAX_MESSAGE);
-      if (rejected > 0) this.queue.drop(rejected, "rejected");
+      if (rejected > 0) this.queue.drop(Math.min(rejected, sent), "rejected");
     } catch {
       // It has accepted the request all the same.
     }
@@ -189,3 +189,9 @@ export class Exporter {
 
 /** Maximum characters of a collector's message that are logged. */
 const MAX_MESSAGE = 256;
+
+/** The message of an error; of the first address where a name has several, and none responds. */
+function messageOf(error: unknown): string {
+  const [first = error] = error instanceof AggregateError ? error.errors : [];
+  return (first as Error).message;
+}

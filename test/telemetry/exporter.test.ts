@@ -1,5 +1,6 @@
 // The exporter sends spans in batches, and one request at a time. A collector that is slow, refuses
 // or is absent costs spans, which are counted, and nothing else.
+import dns from "node:dns";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import t, { type Test } from "tap";
 import { readRetryAfter } from "../../src/telemetry/collector.js";
@@ -66,6 +67,7 @@ const status =
     void response.writeHead(code, headers).end(body);
 const closes = (request: IncomingMessage): void => void request.socket.destroy();
 const isSilent = (): void => {};
+const SWITCHING_PROTOCOLS = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
 
 t.test("spans that wait are sent at the interval, in one request", async (t) => {
   const { collector, add } = await scene(t, { intervalMs: 50 });
@@ -166,6 +168,14 @@ t.test("spans that a collector rejects although it accepts the request are count
   t.match(it.logged, [{ reason: "rejected", dropped: 12, problem: "too old" }]);
 });
 
+t.test("a collector that rejects more spans than were sent is believed for those of the request", async (t) => {
+  const it = await scene(t);
+  it.collector.respond = responses(status(200, {}, partialSuccess(2 ** 52, "")));
+  it.add(...fullBatch);
+  await until(() => it.logged.length > 0);
+  t.same(dropped(it), { rejected: 512 });
+});
+
 t.test("200 with another body: the spans count as sent", async (t) => {
   const it = await scene(t);
   it.collector.respond = responses(status(200, {}, "<html>"));
@@ -176,7 +186,7 @@ t.test("200 with another body: the spans count as sent", async (t) => {
 });
 
 t.test("a collector that never responds: the request ends, and after some time its spans are dropped", async (t) => {
-  const it = await scene(t, { requestMs: 50, giveUpMs: 200 });
+  const it = await scene(t, { requestMs: 50, giveUpMs: 1_000 });
   it.collector.respond = isSilent;
   it.add(...fullBatch);
   await until(() => dropped(it).unsent === 512);
@@ -201,6 +211,19 @@ t.test("an absent collector: it is tried again, and said in the log", async (t) 
   it.add(...fullBatch);
   await until(() => dropped(it).unsent === 512);
   t.match(it.logged, [{ collector: `http://127.0.0.1:${port}`, problem: /ECONNREFUSED/ }]);
+});
+
+t.test("a name with several addresses, of which none responds: the log says why", async (t) => {
+  const port = await freePort();
+  // Whether a name such as localhost has two addresses depends on the machine.
+  const addresses = ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));
+  const lookup = (_name: string, _options: object, done: (error: null, found: object) => void): void =>
+    done(null, addresses);
+  const it = await scene(t, { url: `http://collector.test:${port}`, giveUpMs: 50 });
+  t.intercept(dns, "lookup", { value: lookup });
+  it.add(...fullBatch);
+  await until(() => it.logged.length > 0);
+  t.match(it.logged, [{ problem: /ECONNREFUSED/ }]);
 });
 
 t.test("a stop sends what waits", async (t) => {
@@ -229,6 +252,16 @@ t.test("a stop does not wait for a collector that never responds", async (t) => 
   const began = performance.now();
   await it.exporter.close(0);
   t.ok(performance.now() - began < 5_000);
+  t.same(dropped(it), { unsent: 513 });
+});
+
+t.test("a collector that switches to another protocol is tried again, and holds up no stop", async (t) => {
+  const it = await scene(t, { giveUpMs: 50 });
+  it.collector.respond = ({ socket }) => void socket.write(SWITCHING_PROTOCOLS);
+  it.add(...fullBatch);
+  await until(() => dropped(it).unsent === 512);
+  it.add("last");
+  await it.exporter.close(0);
   t.same(dropped(it), { unsent: 513 });
 });
 
