@@ -1,4 +1,5 @@
 /** `portico export`, `diff` and `apply`: the configuration of a namespace in a file, for Git. */
+import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { Option } from "commander";
 import type { Configuration } from "../../src/api/types.js";
@@ -124,9 +125,15 @@ async function open(io: Io, path: string): Promise<ConfigurationFile> {
   const { readConfiguration } = await import("./read.js");
   const tooLarge = () => new CommandError(`${path} is larger than ${MAX_FILE / 1024 ** 2} MiB`, EXIT.usage);
   if (path === STDIN)
-    return readConfiguration((await readAll(io.stdin, MAX_FILE, tooLarge)).toString(), "standard input");
+    return readConfiguration(textOf(await readAll(io.stdin, MAX_FILE, tooLarge), "standard input"), "standard input");
   if (statSync(path).size > MAX_FILE) throw tooLarge();
-  return readConfiguration(readFileSync(path, "utf8"), path);
+  return readConfiguration(textOf(readFileSync(path), path), path);
+}
+
+/** @throws {CommandError} for another coding: names in it would silently become other names */
+function textOf(bytes: Uint8Array, file: string): string {
+  if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
+  throw new CommandError(`${file} is not in UTF-8; save it in that coding`, EXIT.usage);
 }
 
 /** @throws {CommandError} unless the user agrees to what is deleted */

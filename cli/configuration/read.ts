@@ -2,13 +2,15 @@
  * Reads a configuration file. Each problem is reported with its line and column: what the file says
  * wrongly, and what the authority refuses.
  */
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
 import { didYouMean } from "../../src/contract/nearest.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type ApiItem, type Field, type FieldValue, type FileSection, type InField, SECTIONS } from "./sections.js";
 
 /** Most problems that are reported at once. */
 const MAX_PROBLEMS = 20;
+/** Maximum number of values. With aliases, a small file can have more than fit into memory. */
+const MAX_VALUES = 1_000_000;
 
 /** A configuration file that was read. */
 export interface ConfigurationFile {
@@ -44,11 +46,17 @@ class Reader {
   readonly #file: string;
   readonly #lines = new LineCounter();
   readonly #document: Document.Parsed;
+  /** The node of each alias that has one. */
+  readonly #nodes: ReadonlyMap<unknown, unknown>;
+  #values = 0;
 
   constructor(text: string, file: string) {
     this.#file = file;
     this.#document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false });
-    for (const { pos, message } of this.#document.errors) this.#report(pos[0], message);
+    const { errors, warnings } = this.#document;
+    // A warning says that something has another meaning than its text: a tag that is not known.
+    for (const { pos, message } of [...errors, ...warnings]) this.#report(pos[0], message);
+    this.#nodes = nodesOfAliases(this.#document);
   }
 
   /** In the order of the file. */
@@ -107,7 +115,7 @@ class Reader {
 
   #itemOf(section: FileSection, node: unknown): ApiItem {
     if (!isMap(node)) {
-      this.#report(startOf(node), `must be a ${section.noun} with ${section.key}`);
+      this.#report(startOf(node), `must be ${withArticle(section.noun)} with ${section.key}`);
       return {};
     }
     const places = new Map<string, number>();
@@ -117,7 +125,7 @@ class Reader {
       const field = section.fields.find((one) => one.name === name);
       if (field === undefined) {
         const names = section.fields.map(({ name }) => name);
-        this.#report(startOf(key), `a ${section.noun} has no field ${name}${didYouMean(name, names)}`);
+        this.#report(startOf(key), `${withArticle(section.noun)} has no field ${name}${didYouMean(name, names)}`);
         continue;
       }
       const resolved = this.#resolved(value);
@@ -142,6 +150,8 @@ class Reader {
 
   /** Undefined if it is no value of the field. */
   #valueOf({ kind, words }: Field, node: unknown): FieldValue | undefined {
+    if (++this.#values > MAX_VALUES)
+      throw new CommandError(`${this.#file}: has more than ${MAX_VALUES} values`, EXIT.usage);
     if (kind === "list") {
       if (!isSeq(node)) return undefined;
       const texts = node.items.map((item) => this.#valueOf({ ...TEXT }, this.#resolved(item)));
@@ -157,7 +167,7 @@ class Reader {
 
   #resolved(node: unknown): unknown {
     if (!isAlias(node)) return node;
-    const resolved = node.resolve(this.#document);
+    const resolved = this.#nodes.get(node);
     if (resolved === undefined) this.#report(startOf(node), `there is no anchor &${node.source} before`);
     return resolved;
   }
@@ -170,6 +180,21 @@ class Reader {
     const { line, col } = this.#lines.linePos(at);
     return `${this.#file}:${line}:${col}`;
   }
+}
+
+/** In one pass: `Alias.resolve` reads the document from its beginning. */
+function nodesOfAliases(document: Document): ReadonlyMap<unknown, unknown> {
+  const anchors = new Map<string, unknown>();
+  const nodes = new Map<unknown, unknown>();
+  visit(document, {
+    Value: (_, node) => void (node.anchor !== undefined && anchors.set(node.anchor, node)),
+    Alias: (_, node) => void (anchors.has(node.source) && nodes.set(node, anchors.get(node.source))),
+  });
+  return nodes;
+}
+
+function withArticle(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
 }
 
 const TEXT: Field = { name: "", kind: "text", meaning: "" };

@@ -49,6 +49,13 @@ const wrong: readonly [what: string, text: string, ...problems: string[]][] = [
     "f.yaml:2:5: resource is missing",
     "f.yaml:4:5: must be a limit with id",
   ],
+  ["a tag that is not known", "accounts:\n  - name: !vault a\n", "f.yaml:2:11: Unresolved tag: !vault"],
+  ["no account", "accounts:\n  - a\n", "f.yaml:2:5: must be an account with name"],
+  [
+    "more than fits into memory",
+    `accounts:\n  - &x {name: a, scopes: [${"b,".repeat(2_000)}]}\n${"  - *x\n".repeat(1_000)}`,
+    "f.yaml: has more than 1000000 values",
+  ],
   ["an alias without an anchor", "accounts: *x\n", "f.yaml:1:11: there is no anchor &x before"],
 ];
 
@@ -86,6 +93,23 @@ t.test("the place that the authority refuses is found, or the place of its item"
     ].map(placeOf),
     ["f.yaml:4:12", "f.yaml:2:5", "f.yaml:2:3", "f.yaml:10:9", "f.yaml:11:16"],
   );
+});
+
+t.test("an alias stands for the last node before it that has its anchor", async (t) => {
+  const text = "accounts:\n  - name: &x a\n  - name: *x\n    scopes: [&x b, *x]\n";
+  const { configuration } = readConfiguration(text, "f.yaml");
+  t.same(configuration.accounts, { accounts: [{ name: "a" }, { name: "a", scopes: ["b", "b"] }] });
+});
+
+t.test("the time to read many aliases grows with their number, not with its square", async (t) => {
+  const read = (aliases: number): number => {
+    const began = performance.now();
+    readConfiguration(`accounts:\n  - &x {name: a}\n${"  - *x\n".repeat(aliases)}`, "f.yaml");
+    return performance.now() - began;
+  };
+  read(1_000);
+  const [few, many] = [Math.min(read(1_000), read(1_000)), read(16_000)];
+  t.ok(many < few * 100, `${few} ms, ${many} ms`);
 });
 
 t.test("aliases are read, and a section may be empty", async (t) => {
