@@ -88,17 +88,17 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
     ALPNProtocols: PROTOCOLS,
     handshakeTimeout: handshakeTime,
   });
-  /** TCP sockets whose handshake is not complete, by the address and port of the client. */
+  /** TCP sockets whose handshake is not complete, by the addresses and ports of both ends. */
   const handshakes = new Map<string, Socket>();
   server.on("connection", (socket: Socket) => {
-    const client = clientOf(socket);
-    handshakes.set(client, socket);
-    socket.once("close", () => handshakes.delete(client));
+    const ends = endsOf(socket);
+    handshakes.set(ends, socket);
+    socket.once("close", () => handshakes.delete(ends));
   });
   server.on("secureConnection", (socket) => {
-    const client = clientOf(socket);
-    const below = handshakes.get(client);
-    handshakes.delete(client);
+    const ends = endsOf(socket);
+    const below = handshakes.get(ends);
+    handshakes.delete(ends);
     // The client has gone during the handshake.
     if (below === undefined) socket.destroy();
     else accepts[socket.alpnProtocol === ALPN ? "h2" : "http/1.1"](socket, below);
@@ -118,8 +118,12 @@ export function createSecureServer({ tls, handshakeTime, accepts }: SecureServer
   return { server, closeHandshakes };
 }
 
-function clientOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
+/**
+ * A client may use one port for connections to several addresses of this machine, as an operating
+ * system does where ports are scarce.
+ */
+function endsOf({ remoteAddress, remotePort, localAddress, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 }
 
 /**

@@ -14,8 +14,13 @@ export type Limits = Parameters<typeof listen>[2];
 
 export const config = loadConfig({}, {});
 
-export async function open(t: Test, handler: RequestHandler, limits: Partial<Limits> = {}): Promise<HttpPort> {
-  const gateway = await listen(handler, { host: "127.0.0.1", port: 0 }, { ...config, ...limits });
+export async function open(
+  t: Test,
+  handler: RequestHandler,
+  limits: Partial<Limits> = {},
+  host = "127.0.0.1",
+): Promise<HttpPort> {
+  const gateway = await listen(handler, { host, port: 0 }, { ...config, ...limits });
   t.teardown(() => gateway.close(0));
   return gateway;
 }

@@ -14,6 +14,7 @@ import { WebSocket } from "ws";
 import type { RequestHandler } from "../../../gateway/http/message.js";
 import { type Certificates, followCertificates, HTTP_CERTIFICATES } from "../../../src/config/certificates.js";
 import { createAuthority } from "../../http2/certificates.js";
+import { freePort } from "../../support/ports.js";
 import { until } from "../../support/until.js";
 import { echo, type HttpPort, held, type Limits, open, response } from "./dial.js";
 
@@ -21,8 +22,8 @@ const authority = createAuthority("authority");
 const own = authority.issue("localhost");
 const { cert: ca } = authority;
 
-const secure = (t: Test, handler: RequestHandler = echo, limits: Partial<Limits> = {}): Promise<HttpPort> =>
-  open(t, handler, { tls: own, ...limits });
+const secure = (t: Test, handler: RequestHandler = echo, limits: Partial<Limits> = {}, host?: string) =>
+  open(t, handler, { tls: own, ...limits }, host);
 
 /** A handshake with the port. Rejects where it fails. */
 async function shake(t: Test, { address }: HttpPort, options: ConnectionOptions): Promise<TLSSocket> {
@@ -94,6 +95,21 @@ t.test("a client that speaks plain HTTP gets a response that asks for https", as
   const socket = connectPlain(address.port, "127.0.0.1");
   socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   t.match(await text(socket), /^HTTP\/1\.1 400 Bad Request\r\n.*use https/s);
+});
+
+const hasManyAddresses = process.platform === "linux" ? false : "127.0.0.2 is an address on Linux only";
+
+t.test("one port of a client may have connections to several addresses", { skip: hasManyAddresses }, async (t) => {
+  const { address } = await secure(t, echo, {}, "0.0.0.0");
+  const from = { port: address.port, localAddress: "127.0.0.1", localPort: await freePort() };
+  const [one, other] = ["127.0.0.1", "127.0.0.2"].map((host) => connectPlain({ ...from, host }));
+  await Promise.all([one, other].map((socket) => once(socket!, "connect")));
+  for (const socket of [one, other]) {
+    const client = connect({ socket, servername: "localhost", ca });
+    t.teardown(() => client.destroy());
+    client.write("GET /p HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    t.match(await text(client), /^HTTP\/1\.1 200 OK\r\n/);
+  }
 });
 
 t.test("a handshake that takes too long is ended", async (t) => {
