@@ -48,6 +48,35 @@ t.test("an account that is disabled after it signed in does not consent", async 
   t.match(done, { status: 400, location: undefined, text: /too old/ });
 });
 
+/** What ends all that an account has signed in for. */
+const ENDINGS: Readonly<Record<string, (it: Awaited<ReturnType<typeof openWithBob>>) => Promise<unknown>>> = {
+  "was disabled and is enabled again": async ({ setDisabled }) => {
+    await setDisabled(true);
+    await setDisabled(false);
+  },
+  "has signed out everywhere": async ({ door }) => {
+    const response = await fetch(`${door.url}/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(BOB),
+    });
+    const { accessToken } = (await response.json()) as { accessToken: string };
+    await door.auth("Logout", { everywhere: true }, accessToken);
+  },
+};
+
+for (const [what, end] of Object.entries(ENDINGS)) {
+  t.test(`a page of consent from before gives nothing to an account that ${what}`, async (t) => {
+    const it = await openWithBob(t);
+    const { door, authorize } = it;
+    const page = await submit(door, await visit(authorize), BOB);
+    await end(it);
+    const done = await submit(door, page, { decision: "allow" });
+    t.match(done, { status: 400, location: undefined, text: /too old/ });
+    await consent(door, authorize, { person: BOB });
+  });
+}
+
 t.test("codes and tokens of a disabled account end, and stay ended when it is enabled", async (t) => {
   const { door, authorize, setDisabled } = await openWithBob(t);
   const tokens = await withCode(door.url, await consent(door, authorize, { person: BOB }));

@@ -22,6 +22,8 @@ export interface SealedRequest {
   readonly account: string;
   /** Shows whether the password has been changed since the sign-in. */
   readonly password: string;
+  /** Shows whether all logins of the account have ended since the sign-in. */
+  readonly loginsEnded: number;
   /** In milliseconds since 1970. */
   readonly expires: number;
   readonly request: AuthorizationRequest;
@@ -40,7 +42,7 @@ export function seal({ contextSecret }: State, request: SealedRequest): string {
 
 /**
  * The request; undefined if it is not ours, too old, or its account, link or client has changed,
- * or the account is disabled.
+ * the account is disabled, or its logins have ended.
  */
 export function open(state: State, text: string, now: number): SealedRequest | undefined {
   const request = opened(state.contextSecret, "consent", text) as SealedRequest | undefined;
@@ -49,7 +51,13 @@ export function open(state: State, text: string, now: number): SealedRequest | u
   if (revisionOf(state, request.request.clientId) !== request.clientRevision) return undefined;
   const account = state.account(namespace, name);
   if (account === undefined || account.disabled || fingerprint(account.password) !== request.password) return undefined;
+  if (loginsEndedOf(account) !== request.loginsEnded) return undefined;
   return by === undefined || isInForce(state, namespace, name, by) ? request : undefined;
+}
+
+/** The revision at which all logins of an account last ended; 0 for never. */
+export function loginsEndedOf(account: { readonly loginsEnded?: bigint | undefined } | undefined): number {
+  return Number(account?.loginsEnded ?? 0n);
 }
 
 /** Differs for each password hash, and tells nothing about it. */

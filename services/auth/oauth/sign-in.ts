@@ -32,7 +32,7 @@ import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
 import { isDocumentUrl, registeredClient, revisionOf } from "./known-client.js";
 import { areScopes, MCP_RESOURCE, resourcesOf } from "./scopes.js";
-import { CONSENT_TIME, fingerprint, open, type SealedRequest, seal } from "./sealed-request.js";
+import { CONSENT_TIME, fingerprint, loginsEndedOf, open, type SealedRequest, seal } from "./sealed-request.js";
 import { CODE_LIFE, createGrantId } from "./tokens.js";
 
 const DAY = 24 * 60 * 60_000;
@@ -76,14 +76,23 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
   const { state, now } = changes;
   const { namespace, account, by } = asked;
   const sealed = { grant: createGrantId(), namespace, account, expires: now + CONSENT_TIME, by };
-  const password = fingerprint(state.account(namespace, account)?.password);
+  const present = state.account(namespace, account);
+  const [password, loginsEnded] = [fingerprint(present?.password), loginsEndedOf(present)];
   if (asked.request !== undefined) {
     const problem = problemOf(state, asked.request, namespace);
     if (problem !== undefined) return { ...REFUSED, error: problem };
     const { clientId } = asked.request;
     const clientName = registeredClient(state, clientId)?.name ?? "";
     const clientRevision = revisionOf(state, clientId);
-    return shown(changes, { ...sealed, password, request: asked.request, clientName, clientRevision, device: "" });
+    return shown(changes, {
+      ...sealed,
+      password,
+      loginsEnded,
+      request: asked.request,
+      clientName,
+      clientRevision,
+      device: "",
+    });
   }
   userCodes.check(namespace, account, asked.address);
   const device = state.oauth.deviceByUserCode(hashUserCode(asked.userCode));
@@ -97,7 +106,15 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
   const clientRevision = revisionOf(state, clientId);
-  return shown(changes, { ...sealed, password, request, clientName, clientRevision, device: sha256.toString("hex") });
+  return shown(changes, {
+    ...sealed,
+    password,
+    loginsEnded,
+    request,
+    clientName,
+    clientRevision,
+    device: sha256.toString("hex"),
+  });
 }
 
 /** Why the request of a client is refused. Gateways have checked it before. */

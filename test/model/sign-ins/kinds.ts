@@ -13,7 +13,7 @@ import { pageSessions } from "../../../services/auth/login/page-sessions.js";
 import { Challenges, signedText } from "../../../services/auth/login/session-proof.js";
 import { exchange } from "../../../services/auth/oauth/exchange.js";
 import { revisionOf } from "../../../services/auth/oauth/known-client.js";
-import { fingerprint, seal } from "../../../services/auth/oauth/sealed-request.js";
+import { fingerprint, loginsEndedOf, seal } from "../../../services/auth/oauth/sealed-request.js";
 import { decide, type SignInOptions } from "../../../services/auth/oauth/sign-in.js";
 import type { IssuerSignIns } from "../../../services/auth/people/issuer-sign-in.js";
 import { hashToken } from "../../../src/call/token.js";
@@ -101,6 +101,7 @@ function consenting(isByIssuer: boolean): Kind {
           device: "",
         },
         password: fingerprint(state.account("default", "ann")?.password),
+        loginsEnded: loginsEndedOf(state.account("default", "ann")),
         by: isByIssuer ? { issuer: "company", subject: "ann", revision: Number(link?.revision), until: 0 } : undefined,
         request: {
           clientId: "app",

@@ -136,6 +136,10 @@ export const ENDS = {
     ],
     again: [],
   },
+  "its account signs out everywhere": {
+    events: [{ $case: "passwordSet", value: { ...named, password: HASH, unchanged: true } }],
+    again: [],
+  },
   "its client is deleted": {
     events: [{ $case: "oauthClientDeleted", value: { namespace: "default", id: "app" } }],
     again: [client],

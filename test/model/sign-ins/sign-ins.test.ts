@@ -32,8 +32,8 @@ const ENDS_OF: Record<KindName, readonly EndName[]> = {
   "a page renews its token": [...ACCOUNT, "the page signs out"],
   "a person logs in": ACCOUNT,
   "a person signs in on a page": ACCOUNT,
-  "a person consents": GRANT,
-  "a person of an issuer consents": [...GRANT, "its issuer is deleted"],
+  "a person consents": [...GRANT, "its account signs out everywhere"],
+  "a person of an issuer consents": [...GRANT, "its account signs out everywhere", "its issuer is deleted"],
   "a JWT is exchanged": JWT,
   "a JWT is accepted": JWT,
 };

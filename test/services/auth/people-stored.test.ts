@@ -53,6 +53,13 @@ async function states(...more: LogEvent[]): Promise<Record<string, State>> {
   return { log: state, draft: base.draft(), snapshot: await restored(state) };
 }
 
+t.test("when the logins of an account ended is in the log, a draft and a snapshot", async (t) => {
+  const ended = { namespace: "default", name: "ann", password: undefined, unchanged: true } as const;
+  for (const [what, one] of Object.entries(await states({ $case: "passwordSet", value: ended }))) {
+    t.equal(one.account("default", "ann")?.loginsEnded, BigInt(one.revision), what);
+  }
+});
+
 t.test("a person, from the log, a draft and a snapshot", async (t) => {
   for (const [what, state] of Object.entries(await states())) {
     t.match(state.people.link(ANN), { account: "ann", scopes: ["employee"], refreshToken: "r", revision: 1n }, what);

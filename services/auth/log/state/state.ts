@@ -235,10 +235,11 @@ export class State {
     return namespace;
   }
 
-  addAccount(namespace: string, { name, scopes, created, password, disabled }: Account): void {
+  addAccount(namespace: string, { name, scopes, created, password, disabled, loginsEnded }: Account): void {
     // Copied: the bytes of a decoded message keep the memory of the whole message in use.
     const own = password && { ...password, salt: Buffer.from(password.salt), hash: Buffer.from(password.hash) };
-    this.setAccount(namespace, { name, scopes, created, password: own, disabled, logins: NONE, keys: NONE });
+    const tokens = { loginsEnded, logins: NONE, keys: NONE };
+    this.setAccount(namespace, { name, scopes, created, password: own, disabled, ...tokens });
     const names = this.namespaces.get(namespace)?.accountNames;
     names?.splice(placeOf(names, name), 0, name);
   }
@@ -295,7 +296,7 @@ export class State {
     this.oauth.removeGrantsOf(namespace, account.name);
     this.trusts.endTokensOf(namespace, account.name);
     this.sessions.removeSessionsOf(namespace, account.name);
-    this.setAccount(namespace, { ...account, logins: NONE });
+    this.setAccount(namespace, { ...account, logins: NONE, loginsEnded: BigInt(this.revision) });
   }
 
   addKey(key: Key): void {

@@ -796,7 +796,11 @@ export interface Account {
     | PasswordHash
     | undefined;
   /** As in AccountDeleted. */
-  disabled?: boolean | undefined;
+  disabled?:
+    | boolean
+    | undefined;
+  /** The revision at which its logins, grants and sessions last ended all at once. A page of consent from before gives nothing. */
+  loginsEnded?: bigint | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -6531,7 +6535,15 @@ export const Namespace = {
 };
 
 function createBaseAccount(): Account {
-  return { name: "", scopes: [], created: undefined, password: undefined, disabled: undefined, _unknownFields: undefined };
+  return {
+    name: "",
+    scopes: [],
+    created: undefined,
+    password: undefined,
+    disabled: undefined,
+    loginsEnded: undefined,
+    _unknownFields: undefined,
+  };
 }
 
 export const Account = {
@@ -6550,6 +6562,12 @@ export const Account = {
     }
     if (message.disabled !== undefined) {
       writer.uint32(40).bool(message.disabled);
+    }
+    if (message.loginsEnded !== undefined) {
+      if (BigInt.asUintN(64, message.loginsEnded) !== message.loginsEnded) {
+        throw new globalThis.Error("value provided for field message.loginsEnded of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.loginsEnded);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -6602,6 +6620,14 @@ export const Account = {
           message.disabled = reader.bool();
           continue;
         }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.loginsEnded = reader.uint64() as bigint;
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -6622,6 +6648,9 @@ export const Account = {
       ? PasswordHash.fromPartial(object.password)
       : undefined;
     message.disabled = object.disabled ?? undefined;
+    message.loginsEnded = (object.loginsEnded !== undefined && object.loginsEnded !== null)
+      ? BigInt(object.loginsEnded)
+      : undefined;
     return message;
   },
 };
