@@ -5,6 +5,7 @@ import { droppedRecords, MAX_ACCOUNT_RECORDS } from "../../../services/auth/log/
 import { fold, MAX_ACCESS, MAX_LOGINS, MAX_SPENT } from "../../../services/auth/log/state/fold.js";
 import { partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
+import { PART_SCOPES } from "../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../src/contract/names.js";
 import { Entry, type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { Limit } from "../../../src/gen/portico/auth/v1/limits.js";
@@ -412,7 +413,7 @@ t.test("the state has limits", async (t) => {
   const recordOf = (state: State, entry: Entry) => fold(state, entry).records[0]!;
 
   await t.test(
-    "records of failed logins, and of an account without the scope admin, use the slots of their share in turn",
+    "records of failed logins, and of an account that administers nothing, use the slots of their share in turn",
     (t) => {
       const state = withAccount();
       t.equal(recordOf(state, by("portico", scopes("admin"))).slot, undefined);
@@ -431,6 +432,15 @@ t.test("the state has limits", async (t) => {
       t.end();
     },
   );
+
+  await t.test("who administers a part, or some resources, does not push out own records", (t) => {
+    for (const scope of [...PART_SCOPES, "admin:on:service:orders:*"]) {
+      const state = withAccount();
+      apply(state, by("portico", scopes("staff", scope)));
+      t.match(recordOf(state, by("a", scopes())), { slot: undefined, record: { administrator: true } }, scope);
+    }
+    t.end();
+  });
 
   await t.test("a snapshot has the number of records of each share", async (t) => {
     const state = withAccount();

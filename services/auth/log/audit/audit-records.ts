@@ -21,7 +21,7 @@ import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
 import type { MapEntries } from "../changelog/draft-map.js";
 import { keyOf } from "../changelog/row.js";
 
-/** Maximum number of records of changes by an account without the scope `admin`. */
+/** Maximum number of records of changes by an account that administers nothing. */
 export const MAX_ACCOUNT_RECORDS = 5_000;
 /** Maximum number of failed logins: at most 1,100 bytes each with its slot, so 64 MiB in total. */
 export const MAX_FAILED_RECORDS = 60_000;

@@ -3,7 +3,7 @@
  * entries. So the code here reads nothing but the entry and the state, not even a clock. An event
  * without a target does nothing.
  */
-import { administers } from "../../../../src/contract/admin-parts.js";
+import { isAdminScope } from "../../../../src/contract/admin-parts.js";
 import { GATEWAY } from "../../../../src/contract/names.js";
 import type { Enrolment, Entry } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { AuditRecord } from "../../../../src/gen/portico/auth/v1/audit.js";
@@ -332,8 +332,11 @@ function recordOf(state: State, entry: Entry, { record, recordOf }: EventEffect,
   return { revision, time: entry.time, actor, action, subject, administrator, address, requestId, key: "", ...place };
 }
 
-/** Whether the author is an administrator, or the authority itself, which has no account. */
+/**
+ * Whether the author administers anything, or is the authority itself, which has no account. Their
+ * records are kept: who administers a part could hide what he did under many other changes.
+ */
 function isAdministrator(state: State, { namespace, actor }: Entry): boolean {
   const account = state.account(namespace, actor);
-  return account === undefined ? actor === "portico" : administers(account);
+  return account === undefined ? actor === "portico" : account.scopes.some(isAdminScope);
 }
