@@ -72,6 +72,18 @@ t.test("wrong codes are counted, and need a sign-in", async (t) => {
   t.equal((await submit(door, page, PERSON)).status, 429);
 });
 
+t.test("the code of a device of one's own does not make wrong ones forgotten", async (t) => {
+  const door = await openDoor(t);
+  const { device } = await start(door);
+  const own = await visit(device.verification_uri_complete!);
+  const other = await visit(`${door.url}/device?user_code=BBBB-BBBB`);
+  for (let count = 0; count < 5; count++) {
+    t.match(await submit(door, own, PERSON), { status: 200, text: /asks to call for you/ });
+    t.equal((await submit(door, other, PERSON)).status, 401);
+  }
+  t.equal((await submit(door, other, PERSON)).status, 429);
+});
+
 t.test("a client's network may begin ten devices in a minute, and only registered clients", async (t) => {
   const door = await openDoor(t);
   const ask = async (id: string) => {

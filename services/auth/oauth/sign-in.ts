@@ -102,7 +102,7 @@ function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInRe
     userCodes.failed(namespace, account, asked.address);
     return { ...REFUSED, error: "No device shows this code, or it has expired" };
   }
-  userCodes.succeeded(namespace, account, asked.address);
+  // Wrong codes stay counted: whoever has a device could else guess those of others without end.
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
   const clientRevision = revisionOf(state, clientId);
