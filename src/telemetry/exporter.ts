@@ -165,7 +165,7 @@ export class Exporter {
     return { retryAfterMs };
   }
 
-  /** A collector may accept a request, and reject some of its spans, of which there are `sent`. */
+  /** A collector may accept a request, and reject some of its spans. @param sent their number */
   #readPartialSuccess(body: Uint8Array, sent: number): void {
     try {
       const { rejected, message } = readResponse(body);
@@ -190,7 +190,7 @@ export class Exporter {
 /** Maximum characters of a collector's message that are logged. */
 const MAX_MESSAGE = 256;
 
-/** The message of an error; of the first address where a name has several, and none responds. */
+/** The message of an error; of its first one where each address of a name has an error. */
 function messageOf(error: unknown): string {
   const [first = error] = error instanceof AggregateError ? error.errors : [];
   return (first as Error).message;

@@ -168,7 +168,7 @@ t.test("spans that a collector rejects although it accepts the request are count
   t.match(it.logged, [{ reason: "rejected", dropped: 12, problem: "too old" }]);
 });
 
-t.test("a collector that rejects more spans than were sent is believed for those of the request", async (t) => {
+t.test("a collector that rejects more spans than it got: the spans of the request are counted", async (t) => {
   const it = await scene(t);
   it.collector.respond = responses(status(200, {}, partialSuccess(2 ** 52, "")));
   it.add(...fullBatch);
@@ -213,7 +213,7 @@ t.test("an absent collector: it is tried again, and said in the log", async (t) 
   t.match(it.logged, [{ collector: `http://127.0.0.1:${port}`, problem: /ECONNREFUSED/ }]);
 });
 
-t.test("a name with several addresses, of which none responds: the log says why", async (t) => {
+t.test("a name with several addresses, and none responds: the log says why", async (t) => {
   const port = await freePort();
   // Whether a name such as localhost has two addresses depends on the machine.
   const addresses = ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 }));

@@ -20,7 +20,7 @@ import { TOO_SLOW } from "../request-errors.js";
 import { unshareReads } from "../shared-reads.js";
 import type { WebSockets } from "../websocket.js";
 import { ClientTime } from "./client-time.js";
-import { CHUNKED, Exchange, type ExchangeHead, type Http1Owner, NO_HEAD } from "./exchange.js";
+import { CHUNKED, Exchange, type ExchangeHead, type Http1Owner, noHead } from "./exchange.js";
 import { asksForWebSocket, bodyLength, errorOf, handshakeHeaders, unclearEnd } from "./head-checks.js";
 import type { Http1RequestBody } from "./request-body.js";
 import type { Http1RequestHead } from "./request-head.js";
@@ -346,7 +346,7 @@ export class Http1Connection implements PortConnection, Http1Owner {
       last.fail(error);
       return;
     }
-    const exchange = new Exchange(this, NO_HEAD, { error, bodyLength: 0, upgrade: false });
+    const exchange = new Exchange(this, noHead(), { error, bodyLength: 0, upgrade: false });
     this.#exchanges.push(exchange);
     this.#serve(exchange);
   }

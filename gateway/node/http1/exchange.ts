@@ -35,21 +35,19 @@ const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const NO_BODY_WANTED = new HttpError(400, "The request for a WebSocket must have no body");
 const NO_BODY: readonly Uint8Array[] = [];
 
-/** The part of a request's head that an exchange needs. For a malformed request it is `NO_HEAD`. */
+/** The part of a request's head that an exchange needs; `noHead()` for a malformed request. */
 export type ExchangeHead = Pick<
   Http1RequestHead,
   "method" | "target" | "minor" | "keepAlive" | "headers" | "rawHeaders"
 >;
 
-/** Stands for the head of a request whose bytes are not HTTP. */
-export const NO_HEAD: ExchangeHead = {
-  method: "",
-  target: "",
-  minor: 1,
-  keepAlive: false,
-  headers: new RequestHeaders(),
-  rawHeaders: [],
-};
+/**
+ * Stands for the head of a request whose bytes are not HTTP. Each has headers of its own: the
+ * handler sets the request's ID in them.
+ */
+export function noHead(): ExchangeHead {
+  return { method: "", target: "", minor: 1, keepAlive: false, headers: new RequestHeaders(), rawHeaders: [] };
+}
 
 /** The connection of an exchange. */
 export interface Http1Owner {

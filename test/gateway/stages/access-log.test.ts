@@ -1,5 +1,7 @@
 // The access log: which requests have a line, and what a sample leaves out. A line that stands for
 // more requests than its own says their share in `sample`.
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import t from "tap";
 import { ask, deploy, login } from "../deployment.js";
 
@@ -44,6 +46,24 @@ for (const [flags, granted, refused] of cases) {
     t.match(await metrics.text(), new RegExp(`code="200"} ${REQUESTS}$`, "m"), "metrics count what the log leaves out");
   });
 }
+
+t.test("requests that are not HTTP have request IDs of their own", async (t) => {
+  const { close, gateway, logged } = await deploy(t.testdir());
+  t.teardown(close);
+  const responses: string[] = [];
+  for (let count = 0; count < 2; count++) {
+    const socket = connect(gateway.address.port, "127.0.0.1");
+    socket.write("not HTTP\r\n\r\n");
+    responses.push(await text(socket));
+  }
+  const ids = responses.map((response) => /^X-Request-Id: (\S+)/im.exec(response)?.[1]);
+  t.match(ids, [String, String]);
+  t.not(ids[0], ids[1]);
+  t.same(
+    logged.filter(({ status }) => status === 400).map(({ requestId }) => requestId),
+    ids,
+  );
+});
 
 t.test("a line has the client's address, by the rules of trusted proxies, and the key", async (t) => {
   const deployment = await deploy(t.testdir(), { flags: { trustedProxies: "127.0.0.0/8" } });
