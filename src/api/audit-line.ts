@@ -7,6 +7,10 @@ export const AUDIT_FIELDS = [
   ...["address", "key", "requestId"],
 ] as const as readonly (keyof AuditRecord)[];
 
-export function auditLine(record: AuditRecord): string {
-  return `${JSON.stringify(Object.fromEntries(AUDIT_FIELDS.map((field) => [field, record[field]])))}\n`;
+/** The time is in milliseconds, because not every reader of JSON takes more digits. */
+export function auditLine({ time, ...record }: AuditRecord): string {
+  const line = { ...record, time: time.replace(MORE_THAN_MS, "$1Z").replace(".000Z", "Z") };
+  return `${JSON.stringify(Object.fromEntries(AUDIT_FIELDS.map((field) => [field, line[field]])))}\n`;
 }
+
+const MORE_THAN_MS = /(\.\d{3})\d+Z$/;

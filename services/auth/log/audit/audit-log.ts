@@ -203,6 +203,5 @@ function reasonOf(error: unknown): string {
 
 /** The line of a record, as every export writes it. */
 function lineOf({ revision, time, ...record }: AuditRecord): string {
-  const utc = new Date(timestampMs(time)).toISOString().replace(/\.000Z$/, "Z");
-  return auditLine({ ...record, revision: String(revision), time: utc });
+  return auditLine({ ...record, revision: String(revision), time: new Date(timestampMs(time)).toISOString() });
 }
