@@ -8,6 +8,8 @@ import { CommandError, EXIT } from "../terminal/exit.js";
 import { drained } from "../terminal/output.js";
 
 const HOUR = 3_600_000;
+/** How long the authority keeps the numbers, in milliseconds. */
+const KEPT = 30 * 24 * HOUR;
 const LENGTHS = { hour: HOUR, day: 24 * HOUR } as const;
 
 interface Flags {
@@ -74,7 +76,10 @@ function windowsOf({ from, until, every }: Flags): [start: number, end: number][
   if (every === undefined) return [[start, end]];
   const length = LENGTHS[every];
   const windows: [number, number][] = [];
-  for (let at = Math.floor(start / length) * length; at < end; at += length) windows.push([at, at + length]);
+  for (let at = Math.floor(start / length) * length; at < end; at += length) {
+    // The first one may begin before what is kept.
+    windows.push([start < now - KEPT ? at : Math.max(at, now - KEPT), at + length]);
+  }
   return windows;
 }
 
