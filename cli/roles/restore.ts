@@ -3,7 +3,7 @@
  * store stays beside it under another name.
  */
 
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { factsIn, factsOf, missingChanges, recordRestore, type StoreFacts } from "../../services/auth/backup.js";
@@ -55,7 +55,9 @@ export async function restore(path: string, flags: RestoreFlags, io: Io): Promis
   const { services, asCopy = false, keepLogins = false, yes = false, ...settings } = flags;
   const kind: StoreKind = services ? "services" : "authority";
   const config = loadConfig(settings, io.env);
-  const store = storeFileFor(kind, config, "restore");
+  const named = storeFileFor(kind, config, "restore");
+  // Where the name is a symbolic link, the store stays on its disk, and the link stays.
+  const store = existsSync(named) ? realpathSync(named) : named;
   const order: Order = { kind, config, store, file: resolve(path), asCopy, keepsLogins: keepLogins };
   if (!yes && !canAsk(io)) {
     throw new CommandError(
@@ -162,7 +164,7 @@ async function readOld(kind: StoreKind, { store, installation, backup }: Reading
  */
 function checkInstallation(order: Order, { installation }: BackupHeader, old: OldStore): void {
   const { kind, asCopy, store, config } = order;
-  const other = kind === "authority" ? otherStore(config.data, store) : undefined;
+  const other = kind === "authority" ? otherStore(config.data, storeFileFor(kind, config, "restore")) : undefined;
   if (other !== undefined) {
     throw new CommandError(
       `the data folder ${config.data} belongs to store ${other}; name that store in PORTICO_STORE`,

@@ -131,12 +131,18 @@ async function openBackup(file: string): Promise<FileHandle> {
   try {
     return await open(file, "r");
   } catch (error) {
-    throw new StoreError(`backup ${file} cannot be read (${(error as Error).message})`, { cause: error });
+    throw unreadable(file, error as Error);
   }
 }
 
+function unreadable(file: string, error: Error): StoreError {
+  return new StoreError(`backup ${file} cannot be read (${error.message})`, { cause: error });
+}
+
 async function readHeaderOf(source: FileHandle, file: string): Promise<{ header: BackupHeader; line: Buffer }> {
-  const { buffer, bytesRead } = await source.read(Buffer.alloc(MAX_HEADER), 0, MAX_HEADER, 0);
+  const { buffer, bytesRead } = await source
+    .read(Buffer.alloc(MAX_HEADER), 0, MAX_HEADER, 0)
+    .catch((error: Error) => Promise.reject(unreadable(file, error)));
   const line = buffer.subarray(0, buffer.subarray(0, bytesRead).indexOf("\n") + 1);
   const header = parse(line.toString());
   if (header === undefined)
@@ -154,10 +160,32 @@ function parse(line: string): BackupHeader | undefined {
   try {
     const header = JSON.parse(line) as BackupHeader;
     const isOne = header.portico === "backup" && Number.isSafeInteger(header.format) && header.format >= 1;
-    return isOne && Number.isSafeInteger(header.bytes) && header.bytes >= 0 ? header : undefined;
+    // A newer format may have other members. It is refused by its number.
+    return isOne && (header.format > FORMAT || isComplete(header)) ? header : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** Printable: it is shown at a terminal. */
+const ID = /^[ -~]{1,64}$/;
+
+/** Anyone can write a backup with the right checksum. */
+function isComplete({ kind, version, installation, revision, time, bytes }: BackupHeader): boolean {
+  return (
+    (kind === "authority" || kind === "services") &&
+    typeof version === "string" &&
+    (installation === undefined || (typeof installation === "string" && ID.test(installation))) &&
+    (revision === undefined || Number.isSafeInteger(revision)) &&
+    isTime(time) &&
+    Number.isSafeInteger(bytes) &&
+    bytes >= 0
+  );
+}
+
+function isTime(text: unknown): boolean {
+  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(ms) && new Date(ms).toISOString() === text;
 }
 
 interface Copying {

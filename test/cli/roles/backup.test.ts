@@ -1,4 +1,5 @@
 /** `portico backup` and `portico restore`: what they write, what they say, what they refuse. */
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
   chownSync,
@@ -6,12 +7,15 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { changeStore } from "../../../services/auth/change-store.js";
 import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
@@ -216,6 +220,44 @@ for (const [what, damage, error] of DAMAGES) {
     );
   });
 }
+
+const HEADERS: readonly [what: string, members: object][] = [
+  ["no time", { time: "yesterday" }],
+  ["a time with other text", { time: "2026-11-29 (\u001b[31m)" }],
+  ["an unknown kind", { kind: "__proto__" }],
+  ["control characters in its installation", { installation: "\u001b[31m" }],
+];
+
+for (const [what, members] of HEADERS) {
+  t.test(`a backup with a right checksum and ${what} is refused`, async (t) => {
+    const { file, run } = await placeOf(t);
+    await run("backup", file);
+    const bytes = readFileSync(file);
+    const end = bytes.indexOf("\n");
+    const header = JSON.stringify({ ...JSON.parse(bytes.toString("utf8", 0, end)), ...members });
+    const whole = Buffer.concat([Buffer.from(header), bytes.subarray(end, -65)]);
+    writeFileSync(file, Buffer.concat([whole, Buffer.from(`${createHash("sha256").update(whole).digest("hex")}\n`)]));
+    t.match(await run("restore", file, "--yes"), { exit: 1, stderr: /is not a backup of Portico, or is damaged/ });
+  });
+}
+
+t.test("a folder is no backup", async (t) => {
+  const { data, run } = await placeOf(t);
+  t.match(await run("restore", data, "--yes"), { exit: 1, stderr: /^backup \S+ cannot be read \(EISDIR/ });
+});
+
+t.test("a store that is a symbolic link stays on its disk", async (t) => {
+  const { data, file, run } = await placeOf(t);
+  await run("backup", file);
+  const [link, store] = [join(data, "portico.sqlite"), join(temporaryFolder(t), "portico.sqlite")];
+  renameSync(link, store);
+  symlinkSync(store, link);
+  await change(data, rule("lost"));
+  t.match(await run("restore", file, "--yes"), { exit: 0 });
+  t.equal(readlinkSync(link), store);
+  t.same(await rulesIn(data), ["default"]);
+  t.equal(readdirSync(dirname(store)).filter((name) => name.includes(".before-restore-")).length, 1);
+});
 
 t.test("a restore is refused while a process has the store open", async (t) => {
   const { data, file, run } = await placeOf(t);
