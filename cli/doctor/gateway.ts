@@ -91,8 +91,9 @@ async function checkCall(gateway: QuietConnection, signal: AbortSignal): Promise
   if (listed.status !== 200) return [call.problem(refusal("the registry", listed))];
   const known =
     gateway.token === undefined ? token.unchecked(`There is no login here. ${login}`) : token.ok("The token is valid");
-  const { services = [] } = JSON.parse(jsonOf(listed)) as { readonly services?: readonly { readonly name: string }[] };
-  if (!services.some(({ name }) => name === "helloworld")) {
+  const services = servicesIn(listed);
+  if (services === undefined) return [call.problem(refusal("the registry", listed))];
+  if (!services.some((service) => service?.name === "helloworld")) {
     const text = "The registry responded. No service was called, because this caller sees no helloworld";
     return [known, call.unchecked(text)];
   }
@@ -100,6 +101,12 @@ async function checkCall(gateway: QuietConnection, signal: AbortSignal): Promise
   const called = await post(gateway, "/helloworld/Call", { name: "doctor" }, signal);
   if (called.status !== 200) return [known, call.problem(refusal("helloworld", called))];
   return [known, call.ok(`A call of helloworld took ${Math.ceil(performance.now() - began)} ms`)];
+}
+
+/** Undefined if the response is not Portico's. */
+function servicesIn(response: HttpResponse): readonly ({ readonly name?: unknown } | null)[] | undefined {
+  const { services = [] } = (JSON.parse(jsonOf(response)) ?? { services: null }) as { readonly services?: unknown };
+  return Array.isArray(services) ? services : undefined;
 }
 
 function post(

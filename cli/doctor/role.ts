@@ -46,7 +46,7 @@ function leaseFinding(role: RoleName, { lease }: Config): Finding {
 
 function parse(body: string): Readiness {
   try {
-    return JSON.parse(body) as Readiness;
+    return (JSON.parse(body) as Readiness | null) ?? {};
   } catch {
     return {};
   }
