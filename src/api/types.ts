@@ -1111,7 +1111,10 @@ export interface UnlinkAccountRequest {
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string;
-  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
+  /**
+   * Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account.
+   * Where it is given for the caller's own account, it must be right.
+   */
   readonly currentPassword?: string;
   readonly newPassword?: string;
 }

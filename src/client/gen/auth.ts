@@ -1125,7 +1125,10 @@ export interface SetLimitRequest {
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   readonly name?: string | undefined;
-  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
+  /**
+   * Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account.
+   * Where it is given for the caller's own account, it must be right.
+   */
   readonly currentPassword?: string | undefined;
   readonly newPassword?: string | undefined;
 }

@@ -143,6 +143,21 @@ t.test("a new password revokes tokens, but not keys", async (t) => {
   t.ok(await login("bob", "set by the admin"));
 });
 
+t.test("an administrator may leave the current password out, and not give a wrong one", async (t) => {
+  const { call, login } = await open(t);
+  const token = await login();
+  const set = (currentPassword: string) =>
+    call(AccountsService.setPassword, { name: "", currentPassword, newPassword: "another password" }, token);
+  await t.rejects(set("wrong"), { code: Code.PERMISSION_DENIED, message: "current_password: is wrong" });
+  t.ok(await login("admin", PASSWORD), "the password is as it was");
+  await set("");
+  await call(
+    AccountsService.setPassword,
+    { name: "", currentPassword: "another password", newPassword: PASSWORD },
+    await login("admin", "another password"),
+  );
+});
+
 t.test("a namespace has at most 10,000 accounts", async (t) => {
   const store = openMemoryStore();
   const { call, login } = await open(t, { store });

@@ -125,7 +125,10 @@ export interface UnlinkAccountResponse {
 export interface SetPasswordRequest {
   /** Empty means the caller's own account. */
   name: string;
-  /** Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account. */
+  /**
+   * Needed unless the caller administers the account: by the scope `admin`, or by `admin:accounts` for another account.
+   * Where it is given for the caller's own account, it must be right.
+   */
   currentPassword: string;
   newPassword: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
