@@ -19,6 +19,9 @@ import type { ConfigurationFile } from "./read.js";
 const MAX_FILE = 16 * 1024 ** 2;
 const STDIN = "-";
 
+const OTHER_PLAN =
+  "This is another plan: the file or the configuration has changed since. Nothing was changed; look at the new one";
+
 interface PlanFlags {
   readonly file: string;
   readonly prune?: true;
@@ -72,7 +75,7 @@ export const diffConfiguration = gatewayCommand({
     const differs = plan.changes.length > 0;
     if (differs && exitCode) throw new CommandError(`What is set differs from ${file}`, EXIT.differs);
     if (connection.output === undefined)
-      connection.io.stderr.write(differs ? `Nothing was changed yet. Plan ${plan.etag}\n` : "Nothing to change\n");
+      connection.io.stderr.write(differs ? `Nothing was changed yet. Plan ${plan.plan}\n` : "Nothing to change\n");
   },
 });
 
@@ -89,7 +92,7 @@ export const applyConfiguration = gatewayCommand({
     pruneOption(),
     new Option("--dry-run", "change nothing; the same as portico diff"),
     new Option("--yes", "delete without a question, where --prune deletes something"),
-    new Option("--plan <etag>", "only if nothing has changed since portico diff printed this"),
+    new Option("--plan <plan>", "only if this is still the plan, as portico diff has printed it"),
   ],
   formats: ["json", "yaml"],
   readsInput: true,
@@ -98,8 +101,7 @@ export const applyConfiguration = gatewayCommand({
     const prune = prunes === true;
     const file = await open(io, path);
     const plan = await showPlan(connection, file, prune);
-    if (expected !== undefined && expected !== plan.etag)
-      throw new CommandError("The configuration has changed since that plan. Nothing was changed; look at the new one");
+    if (expected !== undefined && expected !== plan.plan) throw new CommandError(OTHER_PLAN);
     if (dryRun) return void io.stderr.write("Nothing was changed yet\n");
     if (plan.changes.length === 0) return void io.stderr.write("Nothing to change\n");
     if (!yes) await confirmDeletions(io, plan);

@@ -2,6 +2,7 @@
  * Asks the authority what a configuration file would change, and prints it: first whose calls, then
  * the changes.
  */
+import { createHash } from "node:crypto";
 import { previewAll } from "../../src/api/preview.js";
 import type { Configuration, Effect, PlanConfigurationResponse } from "../../src/api/types.js";
 import type { CommandConnection } from "../command/connection.js";
@@ -23,6 +24,8 @@ export interface PlannedChange {
 }
 
 export interface Plan {
+  /** What `--plan` takes: a hash of the etag and the changes. */
+  readonly plan: string;
   /** Of the configuration for which the plan was made. */
   readonly etag: string;
   readonly effects: readonly Effect[];
@@ -30,6 +33,8 @@ export interface Plan {
   /** What the file does not list, and stays: the number by the section's name. */
   readonly kept: Readonly<Record<string, number>>;
 }
+
+const PLAN_DIGITS = 32;
 
 /** @throws {CommandError} with the place in the file, where something in it is refused */
 export async function planFor(
@@ -48,16 +53,24 @@ export async function planFor(
   const effects = await previewAll(ask, await everyResource(client));
   const { etag, before, after, kept } = plan!;
   const counts = SECTIONS.map((section) => [section.name, itemsIn(kept, section)?.length ?? 0] as const);
+  const changes = SECTIONS.flatMap((section) => changesIn(section, before, after));
   return {
+    plan: createHash("sha256")
+      .update(JSON.stringify([etag, changes]))
+      .digest("hex")
+      .slice(0, PLAN_DIGITS),
     etag,
     effects,
-    changes: SECTIONS.flatMap((section) => changesIn(section, before, after)),
+    changes,
     kept: Object.fromEntries(counts.filter(([, count]) => count > 0)),
   };
 }
 
-/** Text that begins with the place of an item, such as `rules[3].scope: `. */
-const PLACE = /^(\w+\[\d+\](?:\.\w+(?:\[\d+\])?)*): /;
+/**
+ * Text that begins with the place of an item, such as `rules[3].scope: `, or
+ * `configuration.rules.rules[3].scope: ` where the gateway refuses the request.
+ */
+const PLACE = /^(?:configuration\.\w+\.)?(\w+\[\d+\](?:\.\w+(?:\[\d+\])?)*): /;
 
 /**
  * Waits for a call. If it refuses something in the file, the error begins with the file, the line
@@ -129,9 +142,9 @@ function valueInWords(value: FieldValue | undefined): string {
 }
 
 /** Prints whose calls change, then the changes, then what the file does not list and stays. */
-export async function printPlan({ io, output }: CommandConnection, plan: Plan): Promise<void> {
+export async function printPlan({ io, output }: CommandConnection, { etag: _, ...plan }: Plan): Promise<void> {
   const { effects, changes, kept } = plan;
-  if (output !== undefined) return printItem(io, output, { name: plan.etag, value: plan, text: [] });
+  if (output !== undefined) return printItem(io, output, { name: plan.plan, value: plan, text: [] });
   if (effects.length > 0) {
     await printEffects(io, undefined, effects);
     io.stdout.write("\n");

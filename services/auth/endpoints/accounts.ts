@@ -156,7 +156,7 @@ async function setPassword(
   const isOwn = name === caller.account;
   if (!isOwn && !mayReset(caller, name))
     throw permissionDenied("name: only an administrator may set another's password");
-  // An administrator needs none, but a wrong one is refused: whoever gives one expects it to be checked.
+  // An administrator needs none. A wrong one is refused, because the caller expects a check.
   if (isOwn && (currentPassword !== "" || !mayReset(caller, name))) {
     const { address, requestId } = originOf(context);
     const attempt = { namespace, account: name, address, requestId };
