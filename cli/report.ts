@@ -3,6 +3,7 @@ import { type Command, CommanderError } from "commander";
 import { ConfigError } from "../src/config/setting.js";
 import { nearest } from "../src/contract/nearest.js";
 import { CommandError, EXIT, type Exit } from "./terminal/exit.js";
+import { fileProblem } from "./terminal/file-problem.js";
 import type { Io } from "./terminal/io.js";
 import { paintFor, visible, visibleLines } from "./terminal/text.js";
 
@@ -32,7 +33,8 @@ function textOf(error: unknown): string {
       ? "A command is missing. To see what there is: --help"
       : sentence(error.message);
   }
-  if (error instanceof ConfigError || isSystemError(error)) return error.message;
+  if (error instanceof ConfigError) return error.message;
+  if (isSystemError(error)) return fileProblem(error);
   return `Portico itself is at fault: ${error instanceof Error ? error.stack : error}`;
 }
 
@@ -40,10 +42,7 @@ function exitOf(error: unknown): Exit {
   return error instanceof ConfigError || error instanceof CommanderError ? EXIT.usage : EXIT.failed;
 }
 
-/**
- * For example a full disk, or a folder without write permission. The error's message has the
- * details.
- */
+/** For example a full disk, or a folder without write permission. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && "syscall" in error;
 }

@@ -12,6 +12,7 @@ import type { GatewayClient } from "../http/client.js";
 import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { linesOf } from "../http/request.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 import { isRedirected, readAll, refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import { printResponses } from "../terminal/output.js";
@@ -82,7 +83,7 @@ async function readRequest(io: Io, json: string | undefined): Promise<string | B
     return await readAll(createReadStream(path), MAX_INPUT, () => tooLarge(path));
   } catch (error) {
     if (error instanceof CommandError) throw error;
-    throw new CommandError(`The request cannot be read: ${(error as Error).message}`, EXIT.usage);
+    throw new CommandError(`The request cannot be read: ${fileProblem(error, path)}`, EXIT.usage);
   }
 }
 

@@ -8,6 +8,7 @@ import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { completionOf } from "../roles/commands.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 import { readAll } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import { printItem } from "../terminal/output.js";
@@ -128,8 +129,16 @@ async function open(io: Io, path: string): Promise<ConfigurationFile> {
   const tooLarge = () => new CommandError(`${path} is larger than ${MAX_FILE / 1024 ** 2} MiB`, EXIT.usage);
   if (path === STDIN)
     return readConfiguration(textOf(await readAll(io.stdin, MAX_FILE, tooLarge), "standard input"), "standard input");
-  if (statSync(path).size > MAX_FILE) throw tooLarge();
-  return readConfiguration(textOf(readFileSync(path), path), path);
+  return readConfiguration(textOf(bytesOf(path, tooLarge), path), path);
+}
+
+function bytesOf(path: string, tooLarge: () => CommandError): Buffer {
+  try {
+    if (statSync(path).size > MAX_FILE) throw tooLarge();
+    return readFileSync(path);
+  } catch (error) {
+    throw error instanceof CommandError ? error : new CommandError(fileProblem(error, path), EXIT.usage);
+  }
 }
 
 /** @throws {CommandError} for another coding: names in it would silently become other names */

@@ -6,6 +6,7 @@ import { type NamedItems, namesOf } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import { collect } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 import { type Column, instant, printItem } from "../terminal/output.js";
 import { deleteCommand, listCommand, type Noun } from "./noun.js";
 
@@ -62,7 +63,7 @@ function secretIn(path: string | undefined): string | undefined {
   try {
     return path === undefined ? undefined : readFileSync(path, "utf8").replace(/\r?\n$/, "");
   } catch (error) {
-    throw new CommandError(`--client-secret-file: ${path}: ${(error as Error).message}`, EXIT.usage);
+    throw new CommandError(`--client-secret-file: ${fileProblem(error, path)}`, EXIT.usage);
   }
 }
 

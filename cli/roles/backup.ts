@@ -12,6 +12,7 @@ import { copySqlite } from "../../src/store/sqlite-backup.js";
 import { StoreError, type StoreKind } from "../../src/store/store.js";
 
 import { CommandError } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 import type { Io } from "../terminal/io.js";
 import { openRoleLog } from "./log.js";
 
@@ -88,7 +89,7 @@ export function asCommandError(error: unknown, file: string): unknown {
       `${file} cannot be written: its disk is full (${message}). Twice the store's size is needed`,
     );
   }
-  return code === undefined ? error : new CommandError(`${file} cannot be written: ${message}`);
+  return code === undefined ? error : new CommandError(`Writing failed: ${fileProblem(error, file)}`);
 }
 
 interface Written {

@@ -13,6 +13,7 @@ import { CompletedOption } from "../command/candidates.js";
 import { completionOf } from "../roles/commands.js";
 import { collect } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 
 const TABLE: readonly (readonly [key: string, option: ServiceOption])[] = Object.entries(SERVICE_OPTIONS);
 const GROUP = "Options of the service:";
@@ -113,6 +114,6 @@ export function readDescriptors(path: string): string {
   try {
     return descriptorsIn(path);
   } catch (error) {
-    throw new CommandError(`--descriptors: ${path}: ${(error as Error).message}`, EXIT.usage);
+    throw new CommandError(`--descriptors: ${fileProblem(error, path)}`, EXIT.usage);
   }
 }

@@ -15,6 +15,7 @@ import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
 import { completionOf } from "../roles/commands.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
+import { fileProblem } from "../terminal/file-problem.js";
 import { type Column, printItem, printList } from "../terminal/output.js";
 import { visibleLines } from "../terminal/text.js";
 import {
@@ -272,6 +273,6 @@ function contentOf(path: string): string {
   try {
     return descriptorsIn(path);
   } catch (error) {
-    throw new CommandError(`${path}: ${(error as Error).message}`);
+    throw new CommandError(fileProblem(error, path));
   }
 }

@@ -234,5 +234,8 @@ function isRunning(pid: number): boolean {
 
 /** Removes a temporary SQLite file, with the files that SQLite makes beside it. */
 export function removeDraft(draft: string): void {
-  for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(draft + suffix, { force: true });
+  for (const suffix of ["", "-wal", "-shm", "-journal"]) {
+    // It may be in no folder, which `rmSync` reports also with `force`.
+    if (existsSync(draft + suffix)) rmSync(draft + suffix, { force: true });
+  }
 }

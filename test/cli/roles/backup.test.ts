@@ -304,6 +304,13 @@ t.test("a backup replaces no file that is not a backup", async (t) => {
   t.same(await rulesIn(data), ["default"]);
 });
 
+t.test("a backup below a file is refused in plain words", async (t) => {
+  const { data, run } = await placeOf(t);
+  const store = join(data, "portico.sqlite");
+  const stderr = `Writing failed: ${store}: a part of this path is a file, not a folder\n`;
+  t.match(await run("backup", join(store, "x.backup")), { exit: 1, stderr });
+});
+
 t.test("without a terminal, a restore needs --yes", async (t) => {
   const { file, run } = await placeOf(t);
   await run("backup", file);
