@@ -147,7 +147,7 @@ function filesOf(program) {
 function runningIn(file) {
   const batch = PROCESSES.findIndex((files) => files.includes(file));
   const note = join(process.env.TEST_RUN_FOLDER, `${nameOfBatch(batch)}.js.running`);
-  const running = existsSync(note) ? JSON.parse(readFileSync(note, "utf8")) : [];
+  const running = existsSync(note) ? JSON.parse(readFileSync(note, "utf8").split("\n", 1)[0] || "[]") : [];
   const own = running.filter(([first, ...names]) => first === file && names.length > 0);
   if (own.length === 0) return ", before it had begun a test";
   const innermost = own.filter(
