@@ -22,6 +22,14 @@ export const RULE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /** The namespace of calls that name none, and of the installation's administrators. */
 export const DEFAULT_NAMESPACE = "default";
 
+/** The client of `portico login`. It is public, and every installation has it. */
+export const CLI_CLIENT = "portico-cli";
+
+/** The ID of a client or an issuer: its name, after its namespace unless that is `default`. */
+export function qualifiedName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`;
+}
+
 /** The enrolment of gateways. */
 export const GATEWAY = "gateway";
 

@@ -16,8 +16,12 @@ const AGENT = "agent:";
  * @param clientId a URL, or `<name>`, or `<namespace>.<name>`
  */
 export function agentScopeOf(clientId: string): string {
-  const isUrl = /^https?:\/\//.test(clientId);
-  return AGENT + (isUrl ? new URL(clientId).host : clientId.slice(clientId.lastIndexOf(".") + 1));
+  return AGENT + (isDocumentUrl(clientId) ? new URL(clientId).host : clientId.slice(clientId.lastIndexOf(".") + 1));
+}
+
+/** Whether the ID of a client is the URL of its metadata document. Other clients are registered. */
+export function isDocumentUrl(clientId: string): boolean {
+  return /^https?:\/\//.test(clientId);
 }
 
 export function isAgentScope(scope: string): boolean {

@@ -9,6 +9,7 @@
 import { isRegistered, redirectUriProblem } from "../../../src/address/redirect-uri.js";
 import type { Guard } from "../../../src/call/admission.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { isDocumentUrl } from "../../../src/contract/scope.js";
 import {
   type AuthorizationRequest,
   type GetClientResponse_Client,
@@ -80,10 +81,8 @@ export class AuthorizationPages {
       ...originAndId(request),
     });
     if (signedIn.error !== "") return this.#signIn(request, checked, { namespace, account, signedIn });
-    if (checked.client === undefined) {
-      const refused = await this.#checkDocument(checked);
-      if (refused !== undefined) return refused;
-    }
+    const refused = await this.#checkDocument(checked);
+    if (refused !== undefined) return refused;
     if ("error" in asked) return this.#refuse(request, checked, asked);
     return this.#consent(signedIn);
   }
@@ -106,8 +105,7 @@ export class AuthorizationPages {
     const signedIn = await this.#issuers.end(issuer, request);
     if ("status" in signedIn) return signedIn;
     if (signedIn.isPage) return this.#issuers.backToPage(issuer, signedIn.sessionSecret);
-    const isDocument = !signedIn.isDevice && signedIn.clientName === "";
-    const refused = isDocument && signedIn.request ? await this.#checkDocument(signedIn.request) : undefined;
+    const refused = signedIn.request && (await this.#checkDocument(signedIn.request));
     return this.#issuers.withoutCookie(issuer, refused ?? (await this.#consent(signedIn)));
   }
 
@@ -118,16 +116,10 @@ export class AuthorizationPages {
     const signedIn = await this.#options.authority.call(OAuthService.openRequest, { sealed });
     const asked = signedIn.request;
     if (signedIn.error !== "" || asked === undefined) return errorPage(400, signedIn.error);
-    const isDocument = !signedIn.isDevice && signedIn.clientName === "";
-    if (isDocument) {
-      const refused = await this.#checkDocument(asked);
-      if (refused !== undefined) return refused;
-    }
-    const decision = {
-      sealed,
-      clientName: isDocument ? await this.#nameOf(asked.clientId) : "",
-      ...originAndId(request),
-    };
+    const refused = await this.#checkDocument(asked);
+    if (refused !== undefined) return refused;
+    const clientName = isDocumentUrl(asked.clientId) ? await this.#nameOf(asked.clientId) : "";
+    const decision = { sealed, clientName, ...originAndId(request) };
     if (form.get("decision") !== "allow") {
       await this.#options.authority.call(OAuthService.decide, { ...decision, denied: true, resources: [], days: 0 });
       if (signedIn.isDevice) return donePage("Refused", "The device gets nothing. You can close this page.");
@@ -190,7 +182,7 @@ export class AuthorizationPages {
     }
     const problem = redirectUriProblem(redirectUri);
     if (problem !== undefined) return errorPage(400, `The redirect URI of the request ${problem}.`);
-    if (/^https?:\/\//.test(clientId)) {
+    if (isDocumentUrl(clientId)) {
       const refused = this.#options.documents.problem(clientId);
       if (refused !== undefined) return errorPage(400, refused);
       return { query, clientId, redirectUri, client: undefined };
@@ -203,8 +195,12 @@ export class AuthorizationPages {
     return { query, clientId, redirectUri, client };
   }
 
-  /** Whether the metadata document has the redirect URI; else the page that says why not. */
+  /**
+   * The page that says why not, where the metadata document lacks the redirect URI. Undefined where
+   * it has it, and for a registered client.
+   */
   async #checkDocument({ clientId, redirectUri }: Pick<Checked, "clientId" | "redirectUri">) {
+    if (!isDocumentUrl(clientId)) return undefined;
     try {
       const { redirectUris } = await this.#options.documents.get(clientId);
       if (isRegistered(redirectUris, redirectUri)) return undefined;
@@ -221,9 +217,8 @@ export class AuthorizationPages {
 
   async #consent(signedIn: SignInResponse, error?: string): Promise<BareResponse> {
     const { clientId = "", redirectUri = "" } = signedIn.request ?? {};
-    const isDocument = !signedIn.isDevice && signedIn.clientName === "";
-    const name = isDocument ? await this.#nameOf(clientId) : signedIn.clientName;
-    const asker = askerOf(clientId, { redirectUri, name, isDevice: signedIn.isDevice, isDocument });
+    const name = isDocumentUrl(clientId) ? await this.#nameOf(clientId) : signedIn.clientName;
+    const asker = askerOf(clientId, { redirectUri, name, isDevice: signedIn.isDevice });
     const offers = offersFor(signedIn, this.#options);
     return consentPage({ asker, signedIn, ...offers, ...(error !== undefined && { error }) });
   }
@@ -234,10 +229,9 @@ export class AuthorizationPages {
     failed?: { namespace: string; account: string; signedIn: SignInResponse },
   ): Promise<BareResponse> {
     const name = client?.name ?? "";
-    const isDocument = client === undefined;
     const { namespace = client?.namespace || namespaceIn(query), account = "" } = failed ?? {};
     return signInPage({
-      asker: askerOf(clientId, { redirectUri, name, isDevice: false, isDocument }),
+      asker: askerOf(clientId, { redirectUri, name, isDevice: false }),
       action: `/oauth/authorize?${queryOf(request.target)}`,
       issuers: await this.#issuers.links(namespace, queryOf(request.target)),
       namespace,

@@ -113,8 +113,8 @@ ${content}
 }
 
 /**
- * A page that says why there is no form. Nothing in the request is trusted, so it leads nowhere.
- * @param leads a page of Portico to which it leads none the less
+ * A page that says why there is no form. It links to nothing that the request names.
+ * @param leads the page of Portico that it links to; undefined for none
  */
 export function errorPage(status: number, words: string, leads?: string): BareResponse {
   const back =

@@ -1,5 +1,6 @@
 /** What a client asks for in an authorization request (RFC 6749 §4.1.1, RFC 7636, RFC 8707). */
-import { isOfServices, parsePattern } from "../../../src/contract/resource.js";
+import { isChallenge } from "../../../src/call/pkce.js";
+import { areScopes, MCP_RESOURCE } from "../../../src/contract/oauth-scopes.js";
 import type { AuthorizationRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { GatewayRequestHead } from "../../http/message.js";
 import type { Parameters } from "./form.js";
@@ -12,7 +13,6 @@ export interface RedirectError {
 
 /** Maximum characters of `state`, which comes back unchanged. */
 const MAX_STATE = 2_000;
-const MAX_SCOPES = 100;
 
 /**
  * The resource of a request: "" where it names none, `/` for the whole gateway, `/mcp`; undefined
@@ -42,18 +42,16 @@ export function readRequest(query: Parameters, origin: string): AuthorizationReq
     return refuse("invalid_request", "response_mode must be query");
   }
   const challenge = query.get("code_challenge");
-  if (query.get("code_challenge_method") !== "S256" || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
+  if (query.get("code_challenge_method") !== "S256" || !isChallenge(challenge)) {
     return refuse("invalid_request", "code_challenge with code_challenge_method=S256 is required (RFC 7636)");
   }
   if (query.get("prompt").split(" ").includes("none")) return refuse("login_required", "a person must sign in");
   const scopes = query.words("scope");
-  if (scopes.length > MAX_SCOPES || !scopes.every(isScope)) {
-    return refuse("invalid_scope", "scope must be resource patterns, such as service:orders:*");
-  }
   const resource = resourceOf(query, origin);
   if (resource === undefined) return refuse("invalid_target", "resource is not this gateway, nor its /mcp");
-  if (resource === "/mcp" && !scopes.every(isOfServices)) {
-    return refuse("invalid_scope", "scope for /mcp must name endpoints of services, such as service:orders:*");
+  if (!areScopes(scopes, resource)) {
+    const what = resource === MCP_RESOURCE ? "endpoints of services" : "resource patterns";
+    return refuse("invalid_scope", `scope must be ${what}, such as service:orders:*`);
   }
   const state = query.get("state");
   if (state.length > MAX_STATE) return refuse("invalid_request", `state is longer than ${MAX_STATE} characters`);
@@ -62,15 +60,6 @@ export function readRequest(query: Parameters, origin: string): AuthorizationReq
     redirectUri: query.get("redirect_uri"),
     ...{ challenge, scopes, state, resource: resource === "/mcp" ? resource : "" },
   };
-}
-
-function isScope(text: string): boolean {
-  try {
-    parsePattern(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The redirect URI with the parameters of a response, and `iss` (RFC 9207). */

@@ -1,5 +1,6 @@
 /** The page on which a person signs in, and the page on which the person consents. */
 import { isLoopbackRedirect } from "../../../src/address/redirect-uri.js";
+import { isDocumentUrl } from "../../../src/contract/scope.js";
 import type { SignInResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { BareResponse } from "../../http/message.js";
 import type { IssuerLink } from "./issuer-pages.js";
@@ -94,7 +95,7 @@ export function consentPage({ asker, signedIn, offers, total, offered, error }: 
   const where = resource === "/mcp" ? " as tools, at /mcp only" : "";
   const content = html`<h1>${capital(asked(asker))} asks to call for you</h1>
 ${warning(asker)}
-<p>You are signed in as <strong>${account}</strong>, namespace ${namespace}. It may call what you tick and you may call yourself${where}: ${offered} of ${total} ${total === 1 ? "endpoint" : "endpoints"} at the moment.</p>
+<p>You are signed in as <strong>${account}</strong>, namespace ${namespace}. It may call what you tick and you may call yourself${where}: ${offered} of ${total} endpoint${total === 1 ? "" : "s"} at the moment.</p>
 ${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p>`}
 <form method="post" action="/oauth/consent">
 <input type="hidden" name="request" value="${signedIn.sealed}">
@@ -148,15 +149,10 @@ export function donePage(title: string, words: string): BareResponse {
 /** Who asks, by what the authority and a metadata document say. */
 export function askerOf(
   clientId: string,
-  {
-    redirectUri,
-    name,
-    isDevice,
-    isDocument,
-  }: { redirectUri: string; name: string; isDevice: boolean; isDocument: boolean },
+  { redirectUri, name, isDevice }: { redirectUri: string; name: string; isDevice: boolean },
 ): Asker {
   if (isDevice) return { kind: "device", name, host: "" };
   if (isLoopbackRedirect(redirectUri)) return { kind: "loopback", name, host: "" };
-  if (isDocument) return { kind: "document", name, host: new URL(clientId).host };
+  if (isDocumentUrl(clientId)) return { kind: "document", name, host: new URL(clientId).host };
   return { kind: "registered", name, host: URL.canParse(redirectUri) ? new URL(redirectUri).host : redirectUri };
 }

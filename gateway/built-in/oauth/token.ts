@@ -64,8 +64,7 @@ export function token(options: TokenOptions, request: GatewayRequest): Promise<B
     const grant = GRANT_TYPES.get(grantType);
     if (grantType === "") throw new OAuthError("invalid_request", "grant_type is missing");
     if (grant === undefined) throw new OAuthError("unsupported_grant_type", "grant_type is none of the metadata's");
-    const resource = resourceOf(form, options.resource.originOf(request));
-    if (resource === undefined) throw new OAuthError("invalid_target", "resource is not this gateway, nor its /mcp");
+    const resource = resourceIn(form, options.resource.originOf(request));
     const client = grantType === TOKEN_EXCHANGE ? NO_CLIENT : clientOf(request, form);
     return grant(options, { request, form, client, resource });
   });
@@ -161,8 +160,7 @@ export function introspect({ authority, resource }: TokenOptions, request: Gatew
 export function startDevice({ authority, resource }: TokenOptions, request: GatewayRequest): Promise<BareResponse> {
   return answered(request, async (form) => {
     const origin = resource.originOf(request);
-    const asked = resourceOf(form, origin);
-    if (asked === undefined) throw new OAuthError("invalid_target", "resource is not this gateway, nor its /mcp");
+    const asked = resourceIn(form, origin);
     const response = await authority.call(OAuthService.startDevice, {
       ...clientOf(request, form),
       clientName: form.get("client_name").slice(0, 100),
@@ -239,6 +237,13 @@ function decoded(text: string): string {
   } catch {
     throw new OAuthError("invalid_client", "the header Authorization has a broken percent-encoding", 401);
   }
+}
+
+/** As `resourceOf`. @throws {OAuthError} */
+function resourceIn(form: Parameters, origin: string): string {
+  const resource = resourceOf(form, origin);
+  if (resource !== undefined) return resource;
+  throw new OAuthError("invalid_target", "resource is not this gateway, nor its /mcp");
 }
 
 function json(status: number, value: unknown): BareResponse {

@@ -1,16 +1,15 @@
 /** How the console says which program a grant is for, and what it may call. */
 import type { Grant, KeyUsage } from "../../../src/api/types.js";
+import { CLI_CLIENT } from "../../../src/contract/names.js";
 import { parsePattern } from "../../../src/contract/resource.js";
-import { agentScopeOf } from "../../../src/contract/scope.js";
-
-const CLI_CLIENT = "portico-cli";
+import { agentScopeOf, isDocumentUrl } from "../../../src/contract/scope.js";
 
 type Client = Pick<Grant, "clientId" | "clientName">;
 
 /** What is known of the program: the host of its document, or the name it was registered by. */
 export function nameOfApp({ clientId }: Pick<Grant, "clientId">): string {
   if (clientId === CLI_CLIENT) return "Portico's command line";
-  return /^https?:/.test(clientId) ? new URL(clientId).host : clientId;
+  return isDocumentUrl(clientId) ? new URL(clientId).host : clientId;
 }
 
 /** The name that the program gives itself, where nobody has checked it; else undefined. */

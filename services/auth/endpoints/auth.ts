@@ -1,8 +1,8 @@
 /** Auth: logs accounts in and out. */
 
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { createToken, hashToken, isToken } from "../../../src/call/token.js";
-import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { hashToken, isToken } from "../../../src/call/token.js";
+import { CLI_CLIENT, DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { failedPrecondition, unauthenticated } from "../../../src/errors.js";
 import type { Grant, Login } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -19,13 +19,10 @@ import { MAX_ACCESS, MAX_LOGINS } from "../log/state/fold.js";
 import type { State } from "../log/state/state.js";
 import type { TokenState } from "../log/state/token-state.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "../login/password-check.js";
+import { createPair, type TokenPair } from "../login/tokens.js";
 import { renewAndExchange } from "../oauth/exchange.js";
-import { CLI_CLIENT } from "../oauth/known-client.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { accountOf, authorOf, originOf } from "./checks.js";
-
-const ACCESS_LIFE = 60 * 60_000;
-const REFRESH_LIFE = 30 * 24 * 60 * 60_000;
 
 interface AuthOptions extends PasswordChecks {
   readonly issuers: Pick<IssuerSignIns, "renew">;
@@ -92,11 +89,11 @@ async function login(
   const revision = await changes.issue({ namespace, account: name, origin }, (state) => {
     checkMatchStill(state, attempt, hash);
     endsOldest = (state.account(namespace, name)?.logins.length ?? 0) >= MAX_LOGINS;
-    const { access, refresh } = pair.hashed;
+    const { access, refresh } = pair;
     return [{ $case: "loggedIn", value: { login: refresh.sha256, namespace, account: name, access, refresh } }];
   });
   if (endsOldest) await changes.settled(revision);
-  return { ...pair.shown, namespace, account: name };
+  return shown(pair, { namespace, account: name });
 }
 
 async function refresh(options: AuthOptions, { refreshToken }: RefreshRequest, origin: Origin): Promise<Tokens> {
@@ -121,11 +118,11 @@ async function refresh(options: AuthOptions, { refreshToken }: RefreshRequest, o
     reused = kind === "spent";
     endsTokens = reused || access.length >= MAX_ACCESS;
     if (reused) return [{ $case: "loginRevoked", value: { login, reused } }];
-    return [{ $case: "refreshed", value: { login, ...pair.hashed } }];
+    return [{ $case: "refreshed", value: { login, access: pair.access, refresh: pair.refresh } }];
   };
   const revision = await changes.issue({ namespace, account, origin }, decide);
   if (endsTokens) await changes.settled(revision);
-  if (!reused) return { ...pair.shown, namespace, account };
+  if (!reused) return shown(pair, { namespace, account });
   throw unauthenticated("refresh_token: was used before, so every token of its login is revoked; log in again");
 }
 
@@ -148,16 +145,9 @@ async function refreshGrant(
   return { accessToken, accessExpires, refreshToken: next, refreshExpires, namespace, account };
 }
 
-function createPair(now: number) {
-  const access = createToken("access");
-  const refresh = createToken("refresh");
-  const accessExpires = toTimestamp(now + ACCESS_LIFE);
-  const refreshExpires = toTimestamp(now + REFRESH_LIFE);
-  return {
-    shown: { accessToken: access, accessExpires, refreshToken: refresh, refreshExpires },
-    hashed: {
-      access: { sha256: hashToken(access), expires: accessExpires },
-      refresh: { sha256: hashToken(refresh), expires: refreshExpires },
-    },
-  };
+function shown(
+  { accessToken, access, refreshToken, refresh }: TokenPair,
+  owner: { readonly namespace: string; readonly account: string },
+): Tokens {
+  return { accessToken, accessExpires: access.expires, refreshToken, refreshExpires: refresh.expires, ...owner };
 }

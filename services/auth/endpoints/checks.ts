@@ -6,7 +6,14 @@ import { requestIdOf } from "../../../src/call/metadata.js";
 import { DEFAULT_NAMESPACE, GATEWAY, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
-import type { BuiltInContext, Context } from "../../../src/rpc/service.js";
+import type { ServiceDefinition } from "../../../src/rpc/definition.js";
+import {
+  type BuiltInContext,
+  type Context,
+  part,
+  type ServiceImplementation,
+  type ServicePart,
+} from "../../../src/rpc/service.js";
 import type { CallAuthor } from "../log/changelog/changes.js";
 import type { Origin } from "../log/changelog/decide.js";
 
@@ -41,10 +48,24 @@ export function accountOfDefault(context: Context): KnownCaller {
   throw permissionDenied(`Only administrators of the namespace ${DEFAULT_NAMESPACE} may do this`);
 }
 
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */
-export function checkGateway(context: Context): void {
-  const { caller, system } = context as BuiltInContext;
-  if (system || (caller as KnownCaller | undefined)?.enrolment === GATEWAY) return;
+/** A part whose methods refuse all but gateways and this process with PERMISSION_DENIED. */
+export function gatewayPart<D extends ServiceDefinition>(
+  definition: D,
+  implementation: ServiceImplementation<D>,
+): ServicePart {
+  const handlers = Object.entries(part(definition, implementation).implementation);
+  const checked = handlers.map(([name, handle]) => [
+    name,
+    (request: unknown, context: BuiltInContext): unknown => {
+      checkGateway(context);
+      return handle(request, context);
+    },
+  ]);
+  return { definition, implementation: Object.fromEntries(checked) };
+}
+
+function checkGateway({ caller, system }: BuiltInContext): void {
+  if (system || caller?.enrolment === GATEWAY) return;
   throw permissionDenied("Only gateways may call this");
 }
 

@@ -6,30 +6,24 @@
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isJwt, MAX_JWT } from "../../../src/call/jwt.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
+import { areScopes } from "../../../src/contract/oauth-scopes.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { AccountTrust, TrustToken } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { ExchangeJwtRequest, ExchangeResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { Author } from "../log/changelog/decide.js";
+import { type Asking, requestOrigin } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
-import { areScopes, resourcesOf, scopesOf } from "../oauth/scopes.js";
+import { ACCESS_LIFE } from "../login/tokens.js";
+import { refused } from "../oauth/exchange.js";
+import { resourcesOf, tokenScopes } from "../oauth/scopes.js";
 import { IssuerError } from "./issuer-fetch.js";
 import type { IssuerKeys } from "./issuer-keys.js";
 import { trustOf } from "./match.js";
 import { type JwtClaims, JwtError, LEEWAY, verifyJwt } from "./verify.js";
 
-/** How long an access token lives at most, in milliseconds. */
-const MAX_LIFE = 60 * 60_000;
 /** Maximum number of JWTs that are verified at the same time. */
 const MAX_VERIFYING = 200;
-
-const NO_TOKEN: ExchangeResponse = {
-  ...{ error: "", description: "", accessToken: "", accessExpires: undefined, refreshToken: "" },
-  ...{ scopes: [], expiresIn: 0 },
-};
-
-type Origin = Pick<ExchangeJwtRequest, "address" | "requestId">;
 
 /** How a JWT becomes a token. */
 interface Use {
@@ -54,7 +48,7 @@ export class Jwts {
     try {
       const claims = await this.#verify(jwt);
       const expiresOf = ({ expires }: JwtClaims): number => expires + LEEWAY;
-      await this.#record(jwt, claims, { bearer: true, token: jwt, resources: [], expiresOf }, undefined);
+      await this.#record(jwt, claims, { bearer: true, token: jwt, resources: [], expiresOf });
       return true;
     } catch (error) {
       if (error instanceof JwtError || error instanceof IssuerError) return false;
@@ -69,14 +63,14 @@ export class Jwts {
       const claims = await this.#verify(jwt);
       const resources = resourcesOf(scopes, resource);
       if (resources.length > 0) await this.#changes.checkRestriction(LIMITED_KEYS, "a token for some resources");
-      const expiresOf = ({ expires }: JwtClaims, now: number): number => Math.min(expires, now + MAX_LIFE);
+      const expiresOf = ({ expires }: JwtClaims, now: number): number => Math.min(expires, now + ACCESS_LIFE);
       const use = { bearer: false, token: createToken("access"), resources, expiresOf };
       const { expires } = await this.#record(jwt, claims, use, { address, requestId });
       return {
-        ...NO_TOKEN,
+        ...{ error: "", description: "", refreshToken: "" },
         accessToken: use.token,
         accessExpires: expires,
-        scopes: resources.length === 0 ? ["*:*:*"] : scopesOf(resources),
+        scopes: tokenScopes(resources),
         expiresIn: Math.max(0, Math.floor((timestampMs(expires) - this.#changes.now) / 1000)),
       };
     } catch (error) {
@@ -102,10 +96,9 @@ export class Jwts {
   }
 
   /** Records the token. @throws {JwtError} (rejects) if no trust accepts the claims any more */
-  async #record(jwt: string, claims: JwtClaims, use: Use, origin: Origin | undefined): Promise<TrustToken> {
+  async #record(jwt: string, claims: JwtClaims, use: Use, asked?: Asking): Promise<TrustToken> {
     const { namespace, account } = trustOf(this.#changes.state, claims, use.bearer);
-    const from = origin && { address: origin.address, requestId: origin.requestId || undefined };
-    const author: Author = { namespace, account, origin: from };
+    const author = { namespace, account, origin: asked && requestOrigin(asked) };
     let token: TrustToken | undefined;
     const revision = await this.#changes.issue(author, (state, now) => {
       token = tokenOf(state, trustOf(state, claims, use.bearer), { jwt, claims, use, now });
@@ -133,8 +126,4 @@ function tokenOf(
     ...{ jti: claims.jti, subject: claims.subject, resources: [...use.resources] },
     ...{ signedSha256, jwtExpires: toTimestamp(claims.expires + LEEWAY), revoked: false, bearer: use.bearer },
   };
-}
-
-function refused(error: string, description: string): ExchangeResponse {
-  return { ...NO_TOKEN, error, description };
 }

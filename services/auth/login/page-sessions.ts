@@ -15,11 +15,11 @@ import {
   type StartRequest,
   type StartResponse,
 } from "../../../src/gen/portico/auth/v1/sessions.js";
-import { part, type ServicePart } from "../../../src/rpc/service.js";
+import type { ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import { checkGateway } from "../endpoints/checks.js";
+import { gatewayPart } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { Author } from "../log/changelog/decide.js";
+import { type Asking, type Author, requestOrigin } from "../log/changelog/decide.js";
 import { idleUntil } from "../log/state/fold-sessions.js";
 import { MAX_SESSION_ACCESS, MAX_SESSIONS } from "../log/state/session-table.js";
 import type { State } from "../log/state/state.js";
@@ -27,8 +27,8 @@ import { type IssuerSession, isInForce } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { checkMatchStill, matchedHash, type PasswordChecks, wrongPassword } from "./password-check.js";
 import { Challenges, sessionKey } from "./session-proof.js";
+import { ACCESS_LIFE, createAccess } from "./tokens.js";
 
-const ACCESS_LIFE = 60 * 60_000;
 /** How long a browser that comes from an issuer may take to use its session, in milliseconds. */
 const ARRIVAL_TIME = 10 * 60_000;
 /** In milliseconds. Reloads of a page within this time do not ask the issuer again. */
@@ -42,28 +42,19 @@ interface PageSessionOptions extends PasswordChecks {
 export function pageSessions(options: PageSessionOptions): ServicePart {
   const { changes, issuers } = options;
   const challenges = challengesOf(changes);
-  return part(SessionsService, {
-    start: (request, context) => {
-      checkGateway(context);
-      return start(options, request);
-    },
-    getInstallation: (_, context) => {
-      checkGateway(context);
-      return { id: changes.state.installationId };
-    },
-    createChallenge: async ({ secret }, context) => {
-      checkGateway(context);
+  return gatewayPart(SessionsService, {
+    start: (request) => start(options, request),
+    getInstallation: () => ({ id: changes.state.installationId }),
+    createChallenge: async ({ secret }) => {
       await changes.sync();
       return { challenge: challenges().create(find(changes.state, secret, changes.now).sha256) };
     },
-    createToken: async (request, context) => {
-      checkGateway(context);
+    createToken: async (request) => {
       const session = await prove(changes, challenges(), request);
       if (changes.now - readAt(changes.state, session) > READ_AGAIN) await issuers.renew(session, request.requestId);
       return addToken(changes, session, request);
     },
-    end: async (request, context) => {
-      checkGateway(context);
+    end: async (request) => {
       const { sha256, ...owner } = await prove(changes, challenges(), request);
       const value = { sha256 };
       await changes.settled(
@@ -73,9 +64,6 @@ export function pageSessions(options: PageSessionOptions): ServicePart {
     },
   });
 }
-
-/** From where a request comes. */
-type Asking = Pick<StartRequest, "address" | "requestId">;
 
 /** The challenges under the current secret of the log: a new secret ends all that were made. */
 function challengesOf(changes: Changes): () => Challenges {
@@ -104,7 +92,7 @@ async function start(options: PasswordChecks, request: StartRequest): Promise<St
   if (hash === undefined) throw wrongPassword();
   const { namespace } = attempt;
   const secret = createToken("session");
-  const { accessToken, access } = newToken(changes.now);
+  const { accessToken, access } = createAccess(changes.now);
   const session = {
     ...{ sha256: hashToken(secret), namespace, account, publicKey, access: [access] },
     ...{ expires: idleUntil({ ends: undefined }, changes.now), issuer: "", subject: "", ends: undefined },
@@ -197,7 +185,7 @@ async function addToken(changes: Changes, session: PageSession, request: CreateT
     readAt(changes.state, session) + ACCESS_LIFE,
     ends ? timestampMs(ends) : Number.POSITIVE_INFINITY,
   );
-  const { accessToken, access } = newToken(changes.now, until);
+  const { accessToken, access } = createAccess(changes.now, until);
   let endsOldest = false;
   const revision = await changes.issue(authorOf(session, request), (state, now) => {
     endsOldest = find(state, request.secret, now).access.length >= MAX_SESSION_ACCESS;
@@ -206,12 +194,6 @@ async function addToken(changes: Changes, session: PageSession, request: CreateT
   if (endsOldest) await changes.settled(revision);
   const expires = idleUntil(session, changes.now);
   return shown(changes.state, { ...session, access: [access], expires }, accessToken);
-}
-
-function newToken(now: number, until = Number.POSITIVE_INFINITY) {
-  const accessToken = createToken("access");
-  const expires = toTimestamp(Math.min(now + ACCESS_LIFE, until));
-  return { accessToken, access: { sha256: hashToken(accessToken), expires } };
 }
 
 function shown(
@@ -224,9 +206,6 @@ function shown(
   return { accessToken, accessExpires, namespace, account, scopes, sessionExpires: expires };
 }
 
-function authorOf(
-  { namespace, account }: Pick<PageSession, "namespace" | "account">,
-  { address, requestId }: Asking,
-): Author {
-  return { namespace, account, origin: { address, requestId: requestId || undefined } };
+function authorOf({ namespace, account }: Pick<PageSession, "namespace" | "account">, request: Asking): Author {
+  return { namespace, account, origin: requestOrigin(request) };
 }

@@ -1,7 +1,7 @@
 /** Clients: registers, lists and deletes the clients of the authorization server. */
 import { redirectUriProblem } from "../../../src/address/redirect-uri.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
-import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { qualifiedName } from "../../../src/contract/names.js";
 import { alreadyExists, failedPrecondition, invalidArgument, notFound } from "../../../src/errors.js";
 import type { OAuthClient } from "../../../src/gen/portico/auth/log/v1/log.js";
 import {
@@ -57,7 +57,7 @@ async function create(
     const problem = redirectUriProblem(uri);
     if (problem !== undefined) throw invalidArgument(`redirect_uris[${index}]: ${problem}`);
   }
-  const id = namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`;
+  const id = qualifiedName({ namespace, name });
   const secret = confidential ? createToken("clientSecret") : "";
   const secretSha256 = confidential ? hashToken(secret) : Buffer.alloc(0);
   const unset = { created: undefined, revision: 0n };

@@ -2,13 +2,14 @@
 import { randomInt } from "node:crypto";
 import { networkOf } from "../../../src/address/client-address.js";
 import { createToken, hashToken, isToken } from "../../../src/call/token.js";
+import { areScopes } from "../../../src/contract/oauth-scopes.js";
+import { isDocumentUrl } from "../../../src/contract/scope.js";
 import type { StartDeviceRequest, StartDeviceResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { PORTICO } from "../log/changelog/journal.js";
-import { authenticates, isDocumentUrl, registeredClient } from "./known-client.js";
-import { areScopes } from "./scopes.js";
+import { authenticates, registeredClient } from "./known-client.js";
 
 /** How long a device code lives, in milliseconds. */
 const DEVICE_LIFE = 10 * 60_000;
@@ -47,12 +48,11 @@ export class Devices {
 
   async start(request: StartDeviceRequest): Promise<StartDeviceResponse> {
     const changes = this.#changes;
-    const { clientName, scopes, resource, address } = request;
-    const { clientId: id } = request;
+    const { clientId, clientName, scopes, resource, address } = request;
     await changes.sync();
-    const known = registeredClient(changes.state, id);
+    const known = registeredClient(changes.state, clientId);
     // A metadata document proves nothing about a device, so only registered clients may ask.
-    if (known === undefined || isDocumentUrl(id) || !authenticates(changes.state, request)) {
+    if (known === undefined || isDocumentUrl(clientId) || !authenticates(changes.state, request)) {
       return { ...NONE, error: "invalid_client", description: "the client or its secret is unknown" };
     }
     if (!areScopes(scopes, resource)) {
@@ -65,7 +65,7 @@ export class Devices {
     const code = {
       sha256: hashToken(deviceCode),
       userCodeSha256: hashUserCode(userCode),
-      clientId: id,
+      clientId,
       clientName: clientName || known.name,
       scopes,
       resource,

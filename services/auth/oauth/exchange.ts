@@ -5,8 +5,9 @@
  * What was used once is remembered: a code or a refresh token that comes again was stolen, so its
  * grant ends with every token (RFC 9700 §4.14.2).
  */
-import { createHash } from "node:crypto";
+import { isVerifierOf } from "../../../src/call/pkce.js";
 import { hashToken, isToken } from "../../../src/call/token.js";
+import { MCP_RESOURCE } from "../../../src/contract/oauth-scopes.js";
 import type { Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
   ExchangeRequest,
@@ -16,26 +17,18 @@ import type {
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { Author, LogEvent } from "../log/changelog/decide.js";
+import { type LogEvent, requestOrigin } from "../log/changelog/decide.js";
 import { type GrantToken, type GrantTokenKind, MAX_GRANT_ACCESS } from "../log/state/oauth-table.js";
 import type { State } from "../log/state/state.js";
+import { createPair, type TokenPair } from "../login/tokens.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { authenticates, type ClientCredentials } from "./known-client.js";
-import { isMcpOnly, MCP_RESOURCE, scopesOf } from "./scopes.js";
-import { createPair, type TokenPair } from "./tokens.js";
-
-/** An error code for a client, and its description. */
-interface OAuthRefusal {
-  readonly error: string;
-  readonly description: string;
-}
-
-const NO_TOKENS = { accessToken: "", accessExpires: undefined, refreshToken: "", scopes: [], expiresIn: 0 };
-const OK = { error: "", description: "" };
+import { isMcpOnly, scopesOf, tokenScopes } from "./scopes.js";
 
 /** What a request to the token endpoint leads to. */
 type Outcome =
-  | { readonly kind: "refused"; readonly refusal: OAuthRefusal }
+  /** An error code for the client, and its description. */
+  | { readonly kind: "refused"; readonly error: string; readonly description: string }
   /** It was used before: the grant ends. */
   | { readonly kind: "reused"; readonly grant: Grant; readonly cause: string }
   | { readonly kind: "tokens"; readonly grant: Grant; readonly isFirst: boolean };
@@ -59,17 +52,17 @@ export async function renewAndExchange(
 export async function exchange(changes: Changes, request: ExchangeRequest): Promise<ExchangeResponse> {
   await changes.sync();
   const known = outcomeOf(changes.state, request, changes.now);
-  if (known.kind === "refused") return refused(known.refusal);
+  if (known.kind === "refused") return refused(known.error, known.description);
   let outcome: Outcome = known;
   let pair: TokenPair | undefined;
   const { namespace, account } = known.grant;
-  const author: Author = { namespace, account, origin: originOf(request) };
+  const author = { namespace, account, origin: requestOrigin(request) };
   const revision = await changes.issue(author, (state, now): LogEvent[] => {
     outcome = outcomeOf(state, request, now);
     if (outcome.kind === "refused") return [];
     const { id } = outcome.grant;
     if (outcome.kind === "reused") return [{ $case: "grantEnded", value: { id, cause: outcome.cause } }];
-    pair = createPair(outcome.grant, now);
+    pair = createPair(now, timestampMs(outcome.grant.expires));
     const value = { id, access: pair.access, refresh: pair.refresh };
     return [outcome.isFirst ? { $case: "grantRedeemed", value } : { $case: "grantRefreshed", value }];
   });
@@ -77,9 +70,10 @@ export async function exchange(changes: Changes, request: ExchangeRequest): Prom
   const endsTokens =
     final.kind === "reused" || (final.kind === "tokens" && final.grant.access.length >= MAX_GRANT_ACCESS);
   if (endsTokens) await changes.settled(revision);
-  if (final.kind === "refused") return refused(final.refusal);
-  if (final.kind === "reused" || pair === undefined)
-    return refused(invalidGrant("it was used before; its grant has ended"));
+  if (final.kind === "refused") return refused(final.error, final.description);
+  if (final.kind === "reused" || pair === undefined) {
+    return refused("invalid_grant", "it was used before; its grant has ended");
+  }
   return issued(final.grant, pair, changes.now);
 }
 
@@ -94,11 +88,11 @@ function issued({ resources }: Grant, pair: TokenPair, now: number): ExchangeRes
   const { accessToken, refreshToken, access } = pair;
   const expiresIn = Math.max(0, Math.round((timestampMs(access.expires) - now) / 1000));
   return {
-    ...OK,
+    ...{ error: "", description: "" },
     accessToken,
     accessExpires: access.expires,
     refreshToken,
-    scopes: resources.length === 0 ? ["*:*:*"] : scopesOf(resources),
+    scopes: tokenScopes(resources),
     expiresIn,
   };
 }
@@ -119,19 +113,17 @@ function outcomeOf(state: State, request: ExchangeRequest, now: number): Outcome
 }
 
 function byCode(state: State, request: ExchangeRequest, now: number): Outcome {
-  const found = find(state, request.credential?.value ?? "", ["code"], request);
+  const found = find(state, request.credential?.value ?? "", request, ["code"]);
   const { code } = found?.grant ?? {};
-  if (found === undefined || code === undefined || code.isDevice)
-    return refusedWith(invalidGrant("the code is unknown"));
+  if (found === undefined || code === undefined || code.isDevice) return invalidGrant("the code is unknown");
   const { grant } = found;
   if (code.redeemed) return { kind: "reused", grant, cause: "code used twice" };
-  if (timestampMs(code.expires) <= now) return refusedWith(invalidGrant("the code has expired"));
+  if (timestampMs(code.expires) <= now) return invalidGrant("the code has expired");
   if (code.redirectUri !== request.redirectUri) {
-    return refusedWith(invalidGrant("redirect_uri differs from the authorization request's"));
+    return invalidGrant("redirect_uri differs from the authorization request's");
   }
-  const challenge = createHash("sha256").update(request.verifier).digest("base64url");
-  if (!/^[A-Za-z0-9._~-]{43,128}$/.test(request.verifier) || challenge !== code.challenge) {
-    return refusedWith(invalidGrant("code_verifier does not match the challenge"));
+  if (!isVerifierOf(request.verifier, code.challenge)) {
+    return invalidGrant("code_verifier does not match the challenge");
   }
   if (request.resource !== "" && !covers(grant, request.resource)) {
     return refusedBy("invalid_target", "resource is not that of the authorization request");
@@ -140,9 +132,9 @@ function byCode(state: State, request: ExchangeRequest, now: number): Outcome {
 }
 
 function byRefreshToken(state: State, request: ExchangeRequest, now: number): Outcome {
-  const found = find(state, request.credential?.value ?? "", ["refresh", "spent"], request);
+  const found = find(state, request.credential?.value ?? "", request, ["refresh", "spent"]);
   if (found === undefined || timestampMs(found.expires) <= now) {
-    return refusedWith(invalidGrant("the refresh token is unknown, has expired, or was revoked"));
+    return invalidGrant("the refresh token is unknown, has expired, or was revoked");
   }
   const { kind, grant } = found;
   if (kind === "spent") return { kind: "reused", grant, cause: "refresh token used twice" };
@@ -158,7 +150,7 @@ function byRefreshToken(state: State, request: ExchangeRequest, now: number): Ou
 
 function byDeviceCode(state: State, text: string, client: ClientCredentials, now: number): Outcome {
   const device = isToken(text) ? state.oauth.device(hashToken(text)) : undefined;
-  const found = find(state, text, ["code"], client);
+  const found = find(state, text, client, ["code"]);
   if (found?.grant.code?.isDevice === true) {
     const { code } = found.grant;
     if (code.redeemed) return { kind: "reused", grant: found.grant, cause: "device code used twice" };
@@ -166,24 +158,24 @@ function byDeviceCode(state: State, text: string, client: ClientCredentials, now
     return { kind: "tokens", grant: found.grant, isFirst: true };
   }
   if (device === undefined || device.clientId !== client.clientId) {
-    return refusedWith(invalidGrant("the device code is unknown"));
+    return invalidGrant("the device code is unknown");
   }
   if (timestampMs(device.expires) <= now) return refusedBy("expired_token", "the device code has expired");
   if (device.denied) return refusedBy("access_denied", "the person refused");
-  if (device.decided) return refusedWith(invalidGrant("the grant of the device has ended"));
+  if (device.decided) return invalidGrant("the grant of the device has ended");
   return refusedBy("authorization_pending", "nobody has decided yet");
 }
 
-/** A token or code of the client, of one of some kinds. */
+/** A token or code of the client; of some kinds, where they are given. */
 function find(
-  state: State,
+  { oauth }: State,
   text: string,
-  kinds: readonly GrantTokenKind[],
-  client: ClientCredentials,
+  { clientId }: ClientCredentials,
+  kinds?: readonly GrantTokenKind[],
 ): GrantToken | undefined {
-  const found = isToken(text) ? state.oauth.token(hashToken(text)) : undefined;
-  if (found === undefined || !kinds.includes(found.kind) || found.grant.clientId !== client.clientId) return undefined;
-  return found;
+  const found = isToken(text) ? oauth.token(hashToken(text)) : undefined;
+  const isOfKind = found !== undefined && (kinds?.includes(found.kind) ?? true);
+  return isOfKind && found.grant.clientId === clientId ? found : undefined;
 }
 
 /** Whether the grant is for the resource: one for the whole gateway is also for `/mcp`. */
@@ -194,16 +186,12 @@ function covers({ resources }: Grant, resource: string): boolean {
 export async function revokeToken(changes: Changes, request: RevokeTokenRequest): Promise<RevokeTokenResponse> {
   await changes.sync();
   if (!authenticates(changes.state, request)) return { error: "invalid_client" };
-  const find = ({ oauth }: State): GrantToken | undefined => {
-    const found = isToken(request.token) ? oauth.token(hashToken(request.token)) : undefined;
-    return found?.grant.clientId === request.clientId ? found : undefined;
-  };
-  const known = find(changes.state);
+  const known = find(changes.state, request.token, request);
   // An unknown token is no error (RFC 7009 §2.2).
   if (known === undefined) return { error: "" };
   const { namespace, account } = known.grant;
-  const revision = await changes.issue({ namespace, account, origin: originOf(request) }, (state): LogEvent[] => {
-    const found = find(state);
+  const revision = await changes.issue({ namespace, account, origin: requestOrigin(request) }, (state): LogEvent[] => {
+    const found = find(state, request.token, request);
     if (found === undefined) return [];
     const { id } = found.grant;
     if (found.kind !== "access") return [{ $case: "grantEnded", value: { id, cause: "revoked by its client" } }];
@@ -213,22 +201,16 @@ export async function revokeToken(changes: Changes, request: RevokeTokenRequest)
   return { error: "" };
 }
 
-function originOf({ address, requestId }: { readonly address: string; readonly requestId: string }) {
-  return { address, requestId: requestId || undefined };
-}
-
-function invalidGrant(description: string): OAuthRefusal {
-  return { error: "invalid_grant", description };
-}
-
-function refusedWith(refusal: OAuthRefusal): Outcome {
-  return { kind: "refused", refusal };
-}
-
 function refusedBy(error: string, description: string): Outcome {
-  return refusedWith({ error, description });
+  return { kind: "refused", error, description };
 }
 
-function refused({ error, description }: OAuthRefusal): ExchangeResponse {
-  return { ...NO_TOKENS, error, description };
+function invalidGrant(description: string): Outcome {
+  return refusedBy("invalid_grant", description);
+}
+
+/** @param error its code (RFC 6749 §5.2, RFC 8628 §3.5, RFC 8707 §2) */
+export function refused(error: string, description: string): ExchangeResponse {
+  const noTokens = { accessToken: "", accessExpires: undefined, refreshToken: "", scopes: [], expiresIn: 0 };
+  return { ...noTokens, error, description };
 }

@@ -1,10 +1,9 @@
 /** What the authority knows about a client, and whether a request comes from it. */
 import { timingSafeEqual } from "node:crypto";
 import { hashToken } from "../../../src/call/token.js";
+import { CLI_CLIENT } from "../../../src/contract/names.js";
+import { isDocumentUrl } from "../../../src/contract/scope.js";
 import type { State } from "../log/state/state.js";
-
-/** The client of `portico login`. It is public, and every installation has it. */
-export const CLI_CLIENT = "portico-cli";
 
 /** How a client says who it is. */
 export interface ClientCredentials {
@@ -39,11 +38,6 @@ export function registeredClient({ oauth }: State, id: string): KnownClient | un
  */
 export function revisionOf({ oauth }: State, id: string): number {
   return Number(oauth.client(id)?.revision ?? 0n);
-}
-
-/** Whether the ID is the URL of a metadata document, which no authority has. */
-export function isDocumentUrl(id: string): boolean {
-  return /^https?:\/\//.test(id);
 }
 
 /** Whether the credentials are the client's: a secret exactly where it has one. */

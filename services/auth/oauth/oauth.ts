@@ -8,24 +8,25 @@
  *     clients.ts, grants.ts   what administrators and people see of them
  */
 import { hashToken, isToken } from "../../../src/call/token.js";
+import { qualifiedName } from "../../../src/contract/names.js";
 import {
   type IntrospectRequest,
   type IntrospectResponse,
   OAuthService,
 } from "../../../src/gen/portico/auth/v1/oauth.js";
-import { part, type ServiceImplementation, type ServicePart } from "../../../src/rpc/service.js";
+import type { ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
-import { checkGateway } from "../endpoints/checks.js";
+import { gatewayPart } from "../endpoints/checks.js";
 import type { Jwts } from "../jwt/jwts.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { type Attempts, LoginThrottle } from "../login/attempts.js";
 import { checkSessionKey } from "../login/page-sessions.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
-import { idOf, isSignIn } from "../people/settings.js";
+import { isSignIn } from "../people/settings.js";
 import { Devices } from "./devices.js";
 import { renewAndExchange, revokeToken } from "./exchange.js";
 import { registeredClient } from "./known-client.js";
-import { isMcpOnly, scopesOf } from "./scopes.js";
+import { isMcpOnly, tokenScopes } from "./scopes.js";
 import { decide, openRequest, type SignInOptions, signIn, signInByIssuer } from "./sign-in.js";
 
 interface OAuthOptions {
@@ -39,79 +40,39 @@ interface OAuthOptions {
 export function oauth({ changes, attempts, jwts, issuers }: OAuthOptions): ServicePart {
   const devices = new Devices(changes);
   const options: SignInOptions = { changes, attempts, userCodes: new LoginThrottle({ clock: () => changes.now }) };
-  return part(OAuthService, {
-    ...issuerSignIn(options, issuers),
-    getClient: async ({ id }, context) => {
-      checkGateway(context);
+  return gatewayPart(OAuthService, {
+    getClient: async ({ id }) => {
       await changes.sync();
       const known = registeredClient(changes.state, id);
       if (known === undefined) return { client: undefined };
       const { name, namespace, redirectUris } = known;
       return { client: { name, namespace, redirectUris: [...redirectUris] } };
     },
-    signIn: (request, context) => {
-      checkGateway(context);
-      return signIn(options, request);
+    signIn: (request) => signIn(options, request),
+    listSignInIssuers: async ({ namespace }) => {
+      await changes.sync();
+      const all = changes.state.trusts.issuersOf(namespace).filter(isSignIn);
+      const named = all.map((issuer) => ({ id: qualifiedName(issuer), name: issuer.name }));
+      return { issuers: named.sort((a, b) => (a.name < b.name ? -1 : 1)) };
     },
-    openRequest: ({ sealed }, context) => {
-      checkGateway(context);
-      return openRequest(options, sealed);
+    beginIssuerSignIn: (request) => {
+      if (request.publicKey.length > 0) checkSessionKey(request.publicKey);
+      return issuers.begin(request);
     },
-    decide: (request, context) => {
-      checkGateway(context);
-      return decide(options, request);
-    },
-    exchange: async (request, context) => {
-      checkGateway(context);
+    endIssuerSignIn: (request) => signInByIssuer(options, issuers, request),
+    openRequest: ({ sealed }) => openRequest(options, sealed),
+    decide: (request) => decide(options, request),
+    exchange: async (request) => {
       const response = await renewAndExchange(changes, issuers, request);
       const isPoll = response.error === "authorization_pending" && request.credential?.$case === "deviceCode";
       if (!isPoll || !devices.pollsTooOften(request.credential?.value ?? "")) return response;
       return { ...response, error: "slow_down", description: "wait five seconds more between two polls" };
     },
-    exchangeJwt: (request, context) => {
-      checkGateway(context);
-      return jwts.exchange(request);
-    },
-    revokeToken: (request, context) => {
-      checkGateway(context);
-      return revokeToken(changes, request);
-    },
-    introspect: (request, context) => {
-      checkGateway(context);
-      return introspect(changes, request);
-    },
-    startDevice: (request, context) => {
-      checkGateway(context);
-      return devices.start(request);
-    },
+    exchangeJwt: (request) => jwts.exchange(request),
+    revokeToken: (request) => revokeToken(changes, request),
+    introspect: (request) => introspect(changes, request),
+    startDevice: (request) => devices.start(request),
   });
-}
-
-type IssuerMethods = "listSignInIssuers" | "beginIssuerSignIn" | "endIssuerSignIn";
-
-function issuerSignIn(
-  options: SignInOptions,
-  issuers: IssuerSignIns,
-): Pick<ServiceImplementation<typeof OAuthService>, IssuerMethods> {
-  const { changes } = options;
-  return {
-    listSignInIssuers: async ({ namespace }, context) => {
-      checkGateway(context);
-      await changes.sync();
-      const all = changes.state.trusts.issuersOf(namespace).filter(isSignIn);
-      const named = all.map((issuer) => ({ id: idOf(issuer), name: issuer.name }));
-      return { issuers: named.sort((a, b) => (a.name < b.name ? -1 : 1)) };
-    },
-    beginIssuerSignIn: (request, context) => {
-      checkGateway(context);
-      if (request.publicKey.length > 0) checkSessionKey(request.publicKey);
-      return issuers.begin(request);
-    },
-    endIssuerSignIn: (request, context) => {
-      checkGateway(context);
-      return signInByIssuer(options, issuers, request);
-    },
-  };
 }
 
 const INACTIVE: IntrospectResponse = {
@@ -130,7 +91,6 @@ async function introspect(changes: Changes, { token, enrolment }: IntrospectRequ
   if (found === undefined || caller === undefined || found.kind === "enrolment") return INACTIVE;
   const { namespace, account, resources, expires } = caller;
   const grant = found.kind === "granted" ? found.granted.grant : undefined;
-  const scopes = resources.length === 0 ? ["*:*:*"] : scopesOf(resources);
   const issued = grant && toTimestamp(timestampMs(grant.lastUsed));
   const clientId = grant?.clientId ?? "";
   return {
@@ -139,7 +99,7 @@ async function introspect(changes: Changes, { token, enrolment }: IntrospectRequ
     namespace,
     account,
     clientId,
-    scopes,
+    scopes: tokenScopes(resources),
     expires,
     mcpOnly: isMcpOnly(resources),
     issued,

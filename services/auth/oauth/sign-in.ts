@@ -2,12 +2,14 @@
  * Sign-in and consent of the authorization server. A person proves a password, by the throttle of
  * logins, for one request of a client; then consents to it or refuses it.
  */
-
+import { randomBytes } from "node:crypto";
 import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isRegistered } from "../../../src/address/redirect-uri.js";
+import { isChallenge } from "../../../src/call/pkce.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
-import { agentScopeOf, MAX_SCOPE_LENGTH } from "../../../src/contract/scope.js";
+import { areScopes, MCP_RESOURCE } from "../../../src/contract/oauth-scopes.js";
+import { agentScopeOf, isDocumentUrl, MAX_SCOPE_LENGTH } from "../../../src/contract/scope.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import { RetryInfo } from "../../../src/gen/google/rpc/error_details.js";
 import type { DeviceCode, Grant } from "../../../src/gen/portico/auth/log/v1/log.js";
@@ -21,7 +23,7 @@ import type {
 } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { LogEvent } from "../log/changelog/decide.js";
+import { type LogEvent, requestOrigin } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import type { LoginThrottle } from "../login/attempts.js";
 import { startByIssuer } from "../login/page-sessions.js";
@@ -30,11 +32,12 @@ import type { Attempt } from "../people/attempt.js";
 import type { IssuerSession } from "../people/issuer-session.js";
 import type { IssuerSignIns } from "../people/issuer-sign-in.js";
 import { hashUserCode } from "./devices.js";
-import { isDocumentUrl, registeredClient, revisionOf } from "./known-client.js";
-import { areScopes, MCP_RESOURCE, resourcesOf } from "./scopes.js";
+import { registeredClient, revisionOf } from "./known-client.js";
+import { resourcesOf } from "./scopes.js";
 import { CONSENT_TIME, fingerprint, loginsEndedOf, open, type SealedRequest, seal } from "./sealed-request.js";
-import { CODE_LIFE, createGrantId } from "./tokens.js";
 
+/** RFC 6749 §4.1.2 recommends at most ten minutes. A client exchanges its code at once. */
+const CODE_LIFE = 60_000;
 const DAY = 24 * 60 * 60_000;
 const MAX_DAYS = 365;
 const MAX_CLIENT_NAME = 100;
@@ -48,7 +51,6 @@ const REFUSED: SignInResponse = {
   ...{ error: "", sealed: "", namespace: "", account: "", scopes: [], clientName: "", isDevice: false },
   ...{ request: undefined, retryAfter: 0, maxSeconds: 0, isPage: false, sessionSecret: "" },
 };
-const WRONG = "Wrong account or password";
 
 export async function signIn(options: SignInOptions, asked: SignInRequest): Promise<SignInResponse> {
   const { changes } = options;
@@ -71,64 +73,55 @@ interface Asked extends Pick<SignInRequest, "namespace" | "account" | "address" 
   readonly by?: IssuerSession;
 }
 
+/** What is asked of the person; or why nothing can be, in words. */
+type Found = Pick<SealedRequest, "request" | "clientName" | "device"> | string;
+
 /** Checks the request that a person has signed in for, and seals it. */
-function signedIn({ changes, userCodes }: SignInOptions, asked: Asked): SignInResponse {
+function signedIn(options: SignInOptions, asked: Asked): SignInResponse {
+  const { changes } = options;
   const { state, now } = changes;
-  const { namespace, account, by } = asked;
-  const sealed = { grant: createGrantId(), namespace, account, expires: now + CONSENT_TIME, by };
+  const { namespace, account, request, by } = asked;
+  const found = request === undefined ? ofDevice(options, asked) : ofClient(state, request, namespace);
+  if (typeof found === "string") return { ...REFUSED, error: found };
   const present = state.account(namespace, account);
-  const [password, loginsEnded] = [fingerprint(present?.password), loginsEndedOf(present)];
-  if (asked.request !== undefined) {
-    const problem = problemOf(state, asked.request, namespace);
-    if (problem !== undefined) return { ...REFUSED, error: problem };
-    const { clientId } = asked.request;
-    const clientName = registeredClient(state, clientId)?.name ?? "";
-    const clientRevision = revisionOf(state, clientId);
-    return shown(changes, {
-      ...sealed,
-      password,
-      loginsEnded,
-      request: asked.request,
-      clientName,
-      clientRevision,
-      device: "",
-    });
-  }
-  userCodes.check(namespace, account, asked.address);
-  const device = state.oauth.deviceByUserCode(hashUserCode(asked.userCode));
+  return shown(changes, {
+    ...{ ...found, namespace, account, expires: now + CONSENT_TIME, by },
+    grant: `g${randomBytes(8).toString("hex")}`,
+    password: fingerprint(present?.password),
+    loginsEnded: loginsEndedOf(present),
+    clientRevision: revisionOf(state, found.request.clientId),
+  });
+}
+
+/** The request of the device that shows the code. Counts wrong codes. */
+function ofDevice({ changes, userCodes }: SignInOptions, { namespace, account, address, userCode }: Asked): Found {
+  const { state, now } = changes;
+  userCodes.check(namespace, account, address);
+  const device = state.oauth.deviceByUserCode(hashUserCode(userCode));
   const client = device && registeredClient(state, device.clientId);
   const isOpen = device !== undefined && !device.decided && timestampMs(device.expires) > now;
   if (!isOpen || client === undefined || (client.namespace !== "" && client.namespace !== namespace)) {
-    userCodes.failed(namespace, account, asked.address);
-    return { ...REFUSED, error: "No device shows this code, or it has expired" };
+    userCodes.failed(namespace, account, address);
+    return "No device shows this code, or it has expired";
   }
   // Wrong codes stay counted: whoever has a device could else guess those of others without end.
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
-  const clientRevision = revisionOf(state, clientId);
-  return shown(changes, {
-    ...sealed,
-    password,
-    loginsEnded,
-    request,
-    clientName,
-    clientRevision,
-    device: sha256.toString("hex"),
-  });
+  return { request, clientName, device: sha256.toString("hex") };
 }
 
-/** Why the request of a client is refused. Gateways have checked it before. */
-function problemOf(state: State, request: AuthorizationRequest, namespace: string): string | undefined {
+/** The request of a client. Gateways have checked it before. */
+function ofClient(state: State, request: AuthorizationRequest, namespace: string): Found {
   const { clientId, redirectUri, challenge, scopes, resource } = request;
   const client = registeredClient(state, clientId);
   if (client === undefined && !isDocumentUrl(clientId)) return "The client is unknown";
   // A rule could not name the agent.
   if (agentScopeOf(clientId).length > MAX_SCOPE_LENGTH) return "The client's host is too long";
-  if (client !== undefined && client.namespace !== "" && client.namespace !== namespace) return WRONG;
+  if (client !== undefined && client.namespace !== "" && client.namespace !== namespace) return wrongPassword().message;
   if (client !== undefined && !isRegistered(client.redirectUris, redirectUri)) return "The redirect URI is unknown";
-  if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) return "The challenge is missing";
+  if (!isChallenge(challenge)) return "The challenge is missing";
   if (!areScopes(scopes, resource) || !["", MCP_RESOURCE].includes(resource)) return "The scope or resource is unknown";
-  return undefined;
+  return { request, clientName: client?.name ?? "", device: "" };
 }
 
 /** The response that shows a sealed request. */
@@ -182,11 +175,7 @@ export async function decide({ changes }: SignInOptions, request: DecideRequest)
   const sealed = open(changes.state, request.sealed, changes.now);
   if (sealed === undefined) return { error: EXPIRED, code: "" };
   const { namespace, account, device } = sealed;
-  const author = {
-    namespace,
-    account,
-    origin: { address: request.address, requestId: request.requestId || undefined },
-  };
+  const author = { namespace, account, origin: requestOrigin(request) };
   const sha256 = Buffer.from(device, "hex");
   if (request.denied) {
     const denied: LogEvent = { $case: "deviceCodeDecided", value: { sha256, denied: true } };

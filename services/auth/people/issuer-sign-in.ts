@@ -17,7 +17,7 @@ import { IssuerError, NoResponseError } from "../jwt/issuer-fetch.js";
 import type { IssuerKeys } from "../jwt/issuer-keys.js";
 import { JwtError } from "../jwt/verify.js";
 import type { Changes } from "../log/changelog/changes.js";
-import type { LogEvent } from "../log/changelog/decide.js";
+import { type LogEvent, requestOrigin } from "../log/changelog/decide.js";
 import type { Person } from "../log/state/people-table.js";
 import type { State } from "../log/state/state.js";
 import { isSame } from "../oauth/seal.js";
@@ -124,16 +124,12 @@ export class IssuerSignIns {
     }
   }
 
-  async #record(
-    attempt: Attempt,
-    identity: Identity,
-    { issuer: id, address, requestId }: EndIssuerSignInRequest,
-  ): Promise<SignedInPerson | string> {
+  async #record(attempt: Attempt, identity: Identity, asked: EndIssuerSignInRequest): Promise<SignedInPerson | string> {
     const { namespace, issuer } = attempt;
     const { subject, refreshToken } = identity;
     let outcome: SignedInPerson | string = BEGIN_AGAIN;
     const decide = (state: State, now: number): LogEvent[] => {
-      const vouching = signInIssuer(state, id);
+      const vouching = signInIssuer(state, asked.issuer);
       outcome = BEGIN_AGAIN;
       const attemptSha256 = hashAttempt(attempt);
       if (vouching === undefined || !isOf(attempt, vouching) || state.people.isUsed(attemptSha256)) return [];
@@ -154,11 +150,7 @@ export class IssuerSignIns {
       return [...found.events, { $case: "personSignedIn", value }];
     };
     const known = this.#changes.state.people.link({ namespace, issuer, subject });
-    const author = {
-      namespace,
-      account: known?.account ?? issuer,
-      origin: { address, requestId: requestId || undefined },
-    };
+    const author = { namespace, account: known?.account ?? issuer, origin: requestOrigin(asked) };
     // What another group than before no longer gives is gone before the person goes on.
     await this.#changes.settled(await this.#changes.issue(author, decide));
     return outcome;

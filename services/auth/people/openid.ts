@@ -2,8 +2,8 @@
  * Portico as the client of an issuer (OpenID Connect Core 1.0 §3.1): the request that a browser
  * takes there, the exchange of the code that it brings back, and who the issuer says the person is.
  */
-import { createHash } from "node:crypto";
 import { type JWTPayload, jwtVerify } from "jose";
+import { challengeOf } from "../../../src/call/pkce.js";
 import { askIssuer, endpointOf, IssuerError, readIssuer } from "../jwt/issuer-fetch.js";
 import type { IssuerKeys, IssuerMetadata } from "../jwt/issuer-keys.js";
 import { ALGORITHMS, JwtError, LEEWAY, refusalOf } from "../jwt/verify.js";
@@ -39,7 +39,6 @@ export async function authorizationUrl(
 ): Promise<string> {
   const metadata = await keys.metadata(url);
   const location = new URL(endpointOf(url, metadata, "authorization_endpoint"));
-  const challenge = createHash("sha256").update(verifier).digest("base64url");
   const supported = [metadata.scopes_supported ?? []].flat();
   // Without them, some issuers give no refresh token, name or groups; others refuse what they do
   // not know.
@@ -47,7 +46,7 @@ export async function authorizationUrl(
   const parameters = {
     ...{ response_type: "code", client_id: signIn.clientId, redirect_uri: redirectUri },
     ...{ scope: ["openid", ...scopes].join(" "), state, nonce },
-    ...{ code_challenge: challenge, code_challenge_method: "S256" },
+    ...{ code_challenge: challengeOf(verifier), code_challenge_method: "S256" },
   };
   for (const [name, value] of Object.entries(parameters)) location.searchParams.set(name, value);
   return location.href;

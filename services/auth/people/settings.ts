@@ -1,7 +1,7 @@
 /** How people sign in by an issuer: what an administrator may set. */
 import { isAdminScope } from "../../../src/contract/admin-parts.js";
 import { checkHeldScope } from "../../../src/contract/admin-resources.js";
-import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, qualifiedName } from "../../../src/contract/names.js";
 import { invalidArgument } from "../../../src/errors.js";
 import type { VouchingIssuer } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type { IssuerSignIn } from "../../../src/gen/portico/auth/v1/issuers.js";
@@ -36,21 +36,16 @@ export interface SignInIssuer extends VouchingIssuer {
 export function signInIssuer({ trusts }: State, id: string): SignInIssuer | undefined {
   const dot = id.indexOf(".");
   const issuer = dot < 0 ? trusts.issuer(DEFAULT_NAMESPACE, id) : trusts.issuer(id.slice(0, dot), id.slice(dot + 1));
-  return issuer !== undefined && isSignIn(issuer) && idOf(issuer) === id ? issuer : undefined;
+  return issuer !== undefined && isSignIn(issuer) && qualifiedName(issuer) === id ? issuer : undefined;
 }
 
 export function isSignIn(issuer: VouchingIssuer): issuer is SignInIssuer {
   return issuer.signIn !== undefined;
 }
 
-/** The name of an issuer in paths: as the IDs of clients, it tells its namespace. */
-export function idOf({ namespace, name }: Pick<VouchingIssuer, "namespace" | "name">): string {
-  return namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`;
-}
-
 /** Where the issuer sends people back to, below the public URL. */
 export function callbackPathOf(issuer: Pick<VouchingIssuer, "namespace" | "name">): string {
-  return `/oauth/callback/${idOf(issuer)}`;
+  return `/oauth/callback/${qualifiedName(issuer)}`;
 }
 
 /**

@@ -29,6 +29,13 @@ export interface Origin {
   readonly token?: Buffer | undefined;
 }
 
+/** What gateways say of a request for which they call. */
+export type Asking = { readonly address: string; readonly requestId: string };
+
+export function requestOrigin({ address, requestId }: Asking): Origin {
+  return { address, requestId: requestId || undefined };
+}
+
 /**
  * Decides what a change consists of: the events of its entry. It must read only the given state,
  * because any other state may lack the changes before this one.
