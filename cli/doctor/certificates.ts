@@ -10,8 +10,7 @@ import {
 } from "../../src/config/certificates.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
 import { ConfigError, HTTP_PORT, type RoleName } from "../../src/config/setting.js";
-import { instant } from "../terminal/output.js";
-import { type Finding, findingsOf } from "./finding.js";
+import { type Finding, findingsOf, utc } from "./finding.js";
 
 const { ok, warning, problem } = findingsOf("certificates");
 
@@ -47,8 +46,4 @@ export function checkTime(cert: Buffer, name: string): Finding {
   return timeFaultOf(cert) === undefined
     ? ok(`The ${name} is ${range}`)
     : warning(`The ${name} expires soon (${range}): replace it`);
-}
-
-function utc(time: number): string {
-  return instant(new Date(time).toISOString());
 }

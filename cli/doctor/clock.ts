@@ -1,6 +1,5 @@
 /** This machine's clock, compared with other clocks. */
-import { instant } from "../terminal/output.js";
-import { type Finding, findingsOf } from "./finding.js";
+import { type Finding, findingsOf, utc } from "./finding.js";
 
 /** Clocks that differ by less are right, in milliseconds. The authority compares by the same. */
 const NOTEWORTHY_MS = 10_000;
@@ -40,10 +39,6 @@ export function compareWithStore(newest: number | undefined, now: number): Findi
     `This machine's clock is ${inWords(newest - now)} behind the newest time in the store, ${utc(newest)}: set it right, and ` +
       "keep it right by NTP. If the store is wrong, start the authority once with --accept-time",
   );
-}
-
-function utc(time: number): string {
-  return instant(new Date(time).toISOString());
 }
 
 function inWords(ms: number): string {

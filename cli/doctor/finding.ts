@@ -1,7 +1,9 @@
 /** What a check of `portico doctor` finds, and the deadline of its inputs and outputs. */
 import { ConfigError } from "../../src/config/setting.js";
 import { StoreError } from "../../src/store/store.js";
+import { within } from "../../src/within.js";
 import { CommandError } from "../terminal/exit.js";
+import { instant } from "../terminal/output.js";
 
 /**
  * `warning`: calls are served, and something must be mended soon. `problem`: something fails.
@@ -22,6 +24,14 @@ export type Check = () => Promise<readonly Finding[]>;
 /** The longest time for one input or output of a check, in milliseconds. */
 export const DEADLINE_MS = 2_000;
 
+/** The response of `/livez`, at each port with HTTP. */
+export const ALIVE = '{"Status":"alive"}';
+
+/** A time in milliseconds since 1970, as tables show it. */
+export function utc(time: number): string {
+  return instant(new Date(time).toISOString());
+}
+
 /** The functions that make the findings of one check. */
 export function findingsOf(check: string) {
   const make = (state: FindingState) => (text: string) => ({ check, state, text });
@@ -32,12 +42,8 @@ export function findingsOf(check: string) {
  * The result of an input or output that cannot be aborted.
  * @throws {CommandError} if it does not end within DEADLINE_MS
  */
-export async function inTime<T>(what: string, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new CommandError(`${what} within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS);
-  });
-  return Promise.race([result, late]).finally(() => clearTimeout(timer));
+export function inTime<T>(what: string, result: Promise<T>): Promise<T> {
+  return within(DEADLINE_MS, result, () => new CommandError(`${what} within ${DEADLINE_MS / 1000} s`));
 }
 
 /** Runs a check. An error that an operator can mend becomes a problem. */

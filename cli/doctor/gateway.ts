@@ -7,7 +7,7 @@ import type { QuietConnection } from "../command/connection.js";
 import { type HttpResponse, jsonOf, send } from "../http/request.js";
 import { checkTime } from "./certificates.js";
 import { compareClocks } from "./clock.js";
-import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
+import { ALIVE, DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
 
 /** @throws {CommandError} if the gateway does not respond */
 export async function checkGateway(gateway: QuietConnection, signal: AbortSignal): Promise<readonly Finding[]> {
@@ -15,7 +15,7 @@ export async function checkGateway(gateway: QuietConnection, signal: AbortSignal
   const { base } = gateway;
   const sent = Date.now();
   const { status, body, date } = await send(base, { method: "GET", path: "/livez", timeoutMs: DEADLINE_MS, signal });
-  if (body !== '{"Status":"alive"}') {
+  if (body !== ALIVE) {
     return [
       problem(
         `Not Portico, or a proxy without a gateway, responds at ${base.href} (HTTP ${status}): correct the address or the proxy`,

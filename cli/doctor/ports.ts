@@ -10,7 +10,7 @@ import { GRPC_PORT, HTTP_PORT, type RoleName } from "../../src/config/setting.js
 import { ListenError } from "../../src/process/listen.js";
 import { send } from "../http/request.js";
 import { tryPorts } from "../roles/try-ports.js";
-import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
+import { ALIVE, DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
 
 type Key = "http" | "grpc" | "admin";
 
@@ -79,8 +79,6 @@ async function isPortico(key: Key, config: Config, signal: AbortSignal): Promise
     return false;
   }
 }
-
-const ALIVE = '{"Status":"alive"}';
 
 /** @param socketPath of a Unix socket */
 function isPorticoAt(socketPath: string): Promise<boolean> {

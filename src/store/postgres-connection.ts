@@ -18,6 +18,7 @@
 import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { within } from "../within.js";
 import { PostgresClient } from "./postgres-client.js";
 import { isOfStatement, NotPrimaryError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import { sharesSessions } from "./postgres-pooler.js";
@@ -325,21 +326,15 @@ export class Database {
   async #connect(kind: Kind, end: number): Promise<pg.PoolClient> {
     const { timeoutMs } = this.#options;
     const connecting = this.#connectToAny(kind, end);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new Error(`timeout: none within ${timeoutMs} ms`);
-      timer = setTimeout(() => reject(this.#toStoreError(error)), end - performance.now());
-    });
+    const late = () => this.#toStoreError(new Error(`timeout: none within ${timeoutMs} ms`));
     try {
-      return await Promise.race([connecting, late]);
+      return await within(end - performance.now(), connecting, late);
     } catch (error) {
       connecting.then(
         (client) => client.release(),
         () => undefined,
       );
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -13,6 +13,7 @@ import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
 import { makeFolder, syncFolder } from "../folder.js";
+import { within } from "../within.js";
 import { StoreError, unreleased, type WriteRefusal } from "./store.js";
 
 /** What distinguishes a kind of file. */
@@ -190,18 +191,12 @@ export async function connect({ kind, file, table, timeoutMs, setup = [] }: Sqli
  *   operation may still happen
  */
 export async function endWithin<T>(kind: FileKind, file: string, timeoutMs: number, operation: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(lateError(file, timeoutMs)), timeoutMs);
-  });
   try {
-    return await Promise.race([operation, late]);
+    return await within(timeoutMs, operation, () => lateError(file, timeoutMs));
   } catch (error) {
     // An error for the caller of the operation, not a failure of the file.
     if (error instanceof StatusError) throw error;
     throw toStoreError(kind, file, error as Error);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -7,6 +7,7 @@ import { lookup } from "node:dns/promises";
 import { isGlobalAddress } from "../../../src/address/global-address.js";
 import { redirectUriProblem } from "../../../src/address/redirect-uri.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
+import { within } from "../../../src/within.js";
 import type { FetchDocument, FetchedDocument } from "../../http/fetched-document.js";
 
 const MAX_BYTES = 5 * 1024;
@@ -120,7 +121,8 @@ export class Documents {
 
   async #read(url: URL): Promise<{ document: ClientDocument; lifeMs: number }> {
     const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
-    const addresses = await within(TIMEOUT_MS, this.#options.resolve(host));
+    const late = () => new Error("its host was not found in time");
+    const addresses = await within(TIMEOUT_MS, this.#options.resolve(host), late);
     const [address] = addresses;
     if (address === undefined) throw new Error("its host has no address");
     if (!this.#isListed(url) && !addresses.every(isGlobalAddress)) {
@@ -138,15 +140,6 @@ export class Documents {
 
 async function resolveAll(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
-}
-
-/** @throws {Error} (rejects) */
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("its host was not found in time")), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 /** @throws {Error} saying what is wrong with it */

@@ -149,7 +149,7 @@ export class AuditLog {
       return 0;
     } catch (error) {
       this.#trails.giveBack(unread);
-      // Where this lasts for days, records may be too old in the meantime.
+      // If this lasts for days, records are deleted for their age. Reading all trails finds out.
       this.#trails.addAll();
       if (this.#failure === undefined) log.error({ err: error, to: output.name }, "audit records cannot be written");
       this.#failure = reasonOf(error);

@@ -1,6 +1,7 @@
 /** Where the authority writes the lines of the audit trail: a file, or standard output. */
 import { constants, write } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { within } from "../../../../src/within.js";
 
 /** The name of standard output in the setting. */
 export const STANDARD_OUTPUT = "-";
@@ -44,7 +45,7 @@ interface End {
 class FileOutput implements AuditOutput {
   readonly name: string;
   #file: FileHandle | undefined;
-  /** Unless the end of the file is known to be the end of the last call. */
+  /** How the file ended when it was opened; undefined after the first call since. */
   #end: End | undefined;
 
   constructor(path: string) {
@@ -54,9 +55,8 @@ class FileOutput implements AuditOutput {
   async write(lines: readonly string[]): Promise<void> {
     try {
       const file = await this.#current();
-      await writeAll(this.#end === undefined ? Buffer.from(lines.join("")) : unwritten(lines, this.#end), (bytes) =>
-        file.write(bytes).then(({ bytesWritten }) => bytesWritten),
-      );
+      const bytes = this.#end === undefined ? Buffer.from(lines.join("")) : unwritten(lines, this.#end);
+      await writeAll(bytes, async (rest) => (await file.write(rest)).bytesWritten);
       this.#end = undefined;
       await file.datasync();
     } catch (error) {
@@ -147,14 +147,5 @@ function writeStdout(bytes: Buffer): Promise<number> {
 /** @throws {Error} when it takes too long; it goes on then */
 async function inTime(writing: Promise<void> | undefined): Promise<void> {
   if (writing === undefined) return;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const error = new Error(`its reader takes nothing for ${MAX_WRITE_MS / 1000} s`);
-    timer = setTimeout(() => reject(error), MAX_WRITE_MS);
-  });
-  try {
-    await Promise.race([writing, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await within(MAX_WRITE_MS, writing, () => new Error(`its reader takes nothing for ${MAX_WRITE_MS / 1000} s`));
 }

@@ -1,0 +1,15 @@
+/**
+ * The result of an operation that cannot be aborted: after its time it may still happen.
+ * @param late makes the error, if the operation does not end within `ms` milliseconds
+ */
+export async function within<T>(ms: number, operation: Promise<T>, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  try {
+    return await Promise.race([operation, end]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
