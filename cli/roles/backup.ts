@@ -6,7 +6,7 @@ import { factsOf } from "../../services/auth/backup.js";
 import { type Config, type Flags, loadConfig } from "../../src/config/config.js";
 import { makeFolder } from "../../src/folder.js";
 import { checkReplaceable, draftOf, removeDraft, removeLeftovers, writeBackup } from "../../src/store/backup-file.js";
-import { openServiceStore, openStore, storeFileOf } from "../../src/store/open.js";
+import { openStoreOf, storeFileOf } from "../../src/store/open.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import { copySqlite } from "../../src/store/sqlite-backup.js";
 import { StoreError, type StoreKind } from "../../src/store/store.js";
@@ -22,7 +22,7 @@ export interface BackupFlags extends Flags {
 }
 
 /** What a store has, for the backup's header. */
-export interface Contents {
+interface Contents {
   readonly installation: string | undefined;
   readonly revision: number | undefined;
 }
@@ -69,9 +69,8 @@ export function storeFileFor(kind: StoreKind, config: Config, command: "backup" 
 }
 
 /** Opens a copy of a store as Portico does, and reads what it has. */
-export async function contentsOf(kind: StoreKind, copy: string, config: Config, io: Io): Promise<Contents> {
-  const open = kind === "services" ? openServiceStore : openStore;
-  const store = await open(`sqlite:${copy}`, config.data, { mustExist: true, keepsFormat: true });
+async function contentsOf(kind: StoreKind, copy: string, config: Config, io: Io): Promise<Contents> {
+  const store = await openStoreOf(kind, `sqlite:${copy}`, config.data, { mustExist: true, keepsFormat: true });
   try {
     if (kind === "services") return { installation: await store.owner(), revision: undefined };
     return await factsOf(store, openRoleLog("error", io).log);

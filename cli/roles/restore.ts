@@ -15,7 +15,7 @@ import { makeFolder } from "../../src/folder.js";
 import { type BackupHeader, draftOf, readBackup, removeDraft, removeLeftovers } from "../../src/store/backup-file.js";
 import { collectionOf } from "../../src/store/collection.js";
 import { otherStore, readInstallationId } from "../../src/store/installation.js";
-import { openServiceStore, openStore } from "../../src/store/open.js";
+import { openStoreOf } from "../../src/store/open.js";
 import { disownSqlite, InUseError, replaceFile, whileUnused } from "../../src/store/sqlite-backup.js";
 import { type KeyValueStore, StoreError, type StoreKind } from "../../src/store/store.js";
 
@@ -94,8 +94,7 @@ async function withDraft(
     const remedy = kind === "services" ? "leave --services out" : "give --services";
     throw new CommandError(`backup ${file} is of the store of ${KINDS[header.kind]}; ${remedy}`);
   }
-  const open = kind === "services" ? openServiceStore : openStore;
-  const store = await open(`sqlite:${path}`, config.data, { mustExist: true });
+  const store = await openStoreOf(kind, `sqlite:${path}`, config.data, { mustExist: true });
   try {
     if (kind === "services") return await act({ header, path, store, beside: undefined });
     const beside = await openBeside({ store, log: openRoleLog("error", io).log });
@@ -130,8 +129,7 @@ async function lookAt({ kind, store: file, config }: Order, backup: KeyValueStor
   try {
     await whileUnused(kind, file, async () => undefined);
     canLock = true;
-    const open = kind === "services" ? openServiceStore : openStore;
-    const store = await open(`sqlite:${file}`, config.data, { mustExist: true, keepsFormat: true });
+    const store = await openStoreOf(kind, `sqlite:${file}`, config.data, { mustExist: true, keepsFormat: true });
     try {
       return { state: "readable", canLock, ...(await readOld(kind, { store, installation, backup }, io)) };
     } finally {

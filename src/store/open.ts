@@ -67,6 +67,11 @@ export async function openServiceStore(
   return store;
 }
 
+/** Opens a store of a kind, by `openStore` or `openServiceStore`. */
+export function openStoreOf(kind: StoreKind, ...rest: Parameters<typeof openStore>): Promise<KeyValueStore> {
+  return kind === "services" ? openServiceStore(...rest) : openStore(...rest);
+}
+
 /**
  * @param options `lost` gives the reason why an absent store may not be created: empty, or a comma
  *   and what to do

@@ -120,10 +120,7 @@ export class AuditTrail {
    */
   async missingIn(other: AuditTrail, limit: number): Promise<AuditRecord[]> {
     const missing: AuditRecord[] = [];
-    for (let last: string = ALL_RECORDS.from; ; ) {
-      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
-      if (first >= ALL_RECORDS.to) break;
-      const trail = trailIn(first);
+    for await (const trail of this.trails()) {
       const rows = (await this.#rows.before(keyBefore(trail), limit)).filter(([key]) =>
         key.startsWith(prefixOf(trail)),
       );
@@ -131,7 +128,6 @@ export class AuditTrail {
       missing.push(
         ...rows.filter(([, text], at) => texts[at] !== text).map(([key, text]) => this.#read(key, text).record),
       );
-      last = keyBefore(trail);
     }
     return missing.sort((a, b) => Number(b.revision - a.revision));
   }
