@@ -2,7 +2,6 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
 import { Option } from "commander";
-import type { Configuration } from "../../src/api/types.js";
 import { CompletedOption } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
 import type { CommandConnection } from "../command/connection.js";
@@ -62,7 +61,7 @@ export const exportConfiguration = gatewayCommand({
 
 export const diffConfiguration = gatewayCommand({
   usage: "diff",
-  summary: "show what a file would change, first whose calls; changes nothing",
+  summary: "show what a file would change, and for whose calls; changes nothing",
   examples: ["portico diff -f portico.yaml", "portico diff -f portico.yaml --prune -o json"],
   options: [
     fileOption(),
@@ -106,7 +105,7 @@ export const applyConfiguration = gatewayCommand({
     if (dryRun) return void io.stderr.write("Nothing was changed yet\n");
     if (plan.changes.length === 0) return void io.stderr.write("Nothing to change\n");
     if (!yes) await confirmDeletions(io, plan);
-    const configuration = file.configuration as unknown as Configuration;
+    const { configuration } = file;
     const request = client.ask("auth/Configurations/Apply", { configuration, prune, etag: plan.etag });
     const { revision } = await placed(file, request);
     const done = `Applied in revision ${revision}`;

@@ -42,7 +42,7 @@ export async function planFor(
   file: ConfigurationFile,
   prune: boolean,
 ): Promise<Plan> {
-  const configuration = file.configuration as unknown as Configuration;
+  const { configuration } = file;
   let plan: PlanConfigurationResponse | undefined;
   const ask = async (resources: string[]) => {
     const response = await placed(file, client.ask("auth/Configurations/Plan", { configuration, prune, resources }));
@@ -136,7 +136,7 @@ function fieldInWords({ change }: PlannedChange, { name, before, after }: Planne
 const MAX_SHOWN = 80;
 
 function valueInWords(value: FieldValue | undefined): string {
-  if (value === undefined) return "usual";
+  if (value === undefined) return "default";
   const text = typeof value === "object" ? `[${value.join(", ")}]` : String(value);
   return text.length > MAX_SHOWN || text.includes("\n") ? `(${text.length} characters)` : text;
 }

@@ -3,6 +3,7 @@
  * wrongly, and what the authority refuses.
  */
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from "yaml";
+import type { Configuration } from "../../src/api/types.js";
 import { didYouMean } from "../../src/contract/nearest.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { type ApiItem, type Field, type FieldValue, type FileSection, type InField, SECTIONS } from "./sections.js";
@@ -14,8 +15,7 @@ const MAX_VALUES = 1_000_000;
 
 /** A configuration file that was read. */
 export interface ConfigurationFile {
-  /** As the API takes it. */
-  readonly configuration: Readonly<Record<string, unknown>>;
+  readonly configuration: Configuration;
   /**
    * The place of a path such as `rules[3].scope`, as `file:line:column`; the place of its item if
    * the file does not have it.
@@ -31,7 +31,7 @@ export function readConfiguration(text: string, file: string): ConfigurationFile
   const reader = new Reader(text, file);
   const configuration = reader.read();
   if (reader.problems.length > 0) throw new CommandError(shown(reader.problems), EXIT.usage);
-  return { configuration, placeOf: (path) => reader.placeOf(path) };
+  return { configuration: configuration as unknown as Configuration, placeOf: (path) => reader.placeOf(path) };
 }
 
 function shown(problems: readonly string[]): string {

@@ -120,13 +120,13 @@ const setAccount = gatewayCommand({
       "enabled",
     ),
     new Option("--enabled", "let it log in, and accept its keys again"),
-    new Option("--link <issuer:sub>", "let the person sign in to it whom the issuer names so").conflicts([
+    new Option("--link <issuer:sub>", "let the person with this claim sub at the issuer sign in to it").conflicts([
       "disabled",
       "enabled",
     ]),
     new Option(
       "--unlink [issuer]",
-      "let nobody sign in to it by this issuer, or by any; when this returns, nothing accepts what came of it",
+      "end its links to people of this issuer, or of all; when this returns, nothing accepts what came of them",
     ).conflicts(["disabled", "enabled", "link"]),
     onOption("administers rules, limits and keys of these alone; again for more").conflicts([
       "disabled",

@@ -70,14 +70,14 @@ function secretIn(path: string | undefined): string | undefined {
 export const issuer: Noun = {
   list: listCommand({
     plural: "issuers",
-    summary: "list the issuers by which people sign in, and of JWTs",
+    summary: "list the issuers for people and for programs",
     ...issuers,
     columns: COLUMNS,
   }),
 
   create: gatewayCommand({
     usage: "issuer <name>",
-    summary: "name an issuer by which people sign in, or of JWTs for trusts",
+    summary: "name an issuer, whose people sign in or whose JWTs trusts accept",
     examples: [
       "portico auth create issuer github \\",
       "    --issuer-url=https://token.actions.githubusercontent.com",
@@ -87,11 +87,11 @@ export const issuer: Noun = {
     ],
     options: [
       new Option("--issuer-url <url>", "the claim iss of its JWTs").makeOptionMandatory(),
-      new Option("--client-id <id>", "the ID that it gave to this installation; then people sign in by it"),
-      new Option("--client-secret-file <file>", "the secret that it gave"),
-      new Option("--account-claim <claim>", "proposes the name of a new account (default: email)"),
-      new Option("--trust-claim", "let another claim than email name accounts: nobody may set it for himself"),
-      new Option("--groups-claim <claim>", "has a person's groups (default: groups)"),
+      new Option("--client-id <id>", "the ID that the issuer gave to Portico: people sign in by it"),
+      new Option("--client-secret-file <file>", "a file with the secret for that ID"),
+      new Option("--account-claim <claim>", "the claim with the name of a new account (default: email)"),
+      new Option("--trust-claim", "use another claim than email; only if nobody can set it for himself"),
+      new Option("--groups-claim <claim>", "the claim with a person's groups (default: groups)"),
       new Option("--map <group=scope>", "scope that a group gives; again for more").argParser(collect),
       new Option("--create-accounts", "create an account for everybody who signs in"),
       new Option("--may-administer", "let groups give scopes of administration, services and agents"),
@@ -108,7 +108,7 @@ export const issuer: Noun = {
 
   delete: deleteCommand({
     usage: "issuer <name>",
-    summary: "delete an issuer with its trusts and people, and end their tokens",
+    summary: "delete an issuer with its trusts and links, and end their tokens",
     examples: ["portico auth delete issuer github"],
     completion: [namesOf(issuers)],
     collection: issuers,

@@ -12,6 +12,7 @@ import { type Column, Table } from "../ui/table.js";
 import { toCsv, toJsonLines } from "./audit-export.js";
 import { list } from "./authority.js";
 import { Loaded, PageHead } from "./page-frame.js";
+import { counted } from "./sign-in-words.js";
 
 /** Records that a request of the page asks for, and of an export. */
 const PAGE = 100;
@@ -145,8 +146,7 @@ function ExportButton({ filter, format }: { readonly filter: Filter; readonly fo
     const [type, text] = format === "csv" ? ["text/csv", toCsv(records)] : ["application/jsonl", toJsonLines(records)];
     saveFile(`audit.${format}`, new Blob([text], { type }));
     const rest = before === "0" ? "" : "; older ones were left out";
-    const count = records.length === 1 ? "1 record" : `${records.length.toLocaleString()} records`;
-    announce(`Exported ${count}${rest}`);
+    announce(`Exported ${counted(records.length, "record")}${rest}`);
   });
   return (
     <>

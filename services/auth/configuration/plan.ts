@@ -238,7 +238,7 @@ function checkCounts(before: State, { state, namespace }: Draft, { maxRules }: P
   const old = counts(before);
   for (const [index, [name, count, max]] of counts(state).entries()) {
     if (count <= max || count <= old[index]![1]) continue;
-    throw failedPrecondition(`${name}: there would be ${count}, and may be ${max}`);
+    throw failedPrecondition(`${name}: there would be ${count}, and ${max} is the maximum`);
   }
 }
 

@@ -22,7 +22,7 @@ type SectionName = "rules" | "limits" | "accounts" | "services" | "issuers" | "t
 /** An item of any section. */
 export type ConfiguredItem = Rule | Limit | Account | ConfiguredService | Issuer | Trust;
 
-/** Methods, so that a section of one type is also a section of any item. */
+/** Its functions are methods, so that TypeScript takes a Section<Rule> for a Section. */
 export interface Section<T extends ConfiguredItem = ConfiguredItem> {
   readonly name: SectionName;
   readonly part: AdminPart;
@@ -111,8 +111,6 @@ function byKey(a: ConfiguredItem, b: ConfiguredItem): number {
   return keyOf(a) < keyOf(b) ? -1 : 1;
 }
 
-type Unstated = "created" | "withoutPassword";
-
 /** The order of scopes means nothing. */
 export function configuredAccount({
   name,
@@ -140,7 +138,7 @@ function configuredIssuer({ name, url }: Pick<Issuer, "name" | "url">): Issuer {
   return { name, url, created: undefined, signIn: undefined, callbackPath: "" };
 }
 
-function configuredTrust({ name, issuer, audience, subject, account, bearer }: Omit<Trust, Unstated>): Trust {
+function configuredTrust({ name, issuer, audience, subject, account, bearer }: Omit<Trust, "created">): Trust {
   return { name, issuer, audience, subject, account, bearer, created: undefined };
 }
 
