@@ -7,6 +7,8 @@
  *     oauth/      the authorization server: clients, consent, grants and their tokens
  *     configuration/  all of it as a whole: read, planned and applied in one entry
  *     jwt/        issuers, trusts, and the JWTs that they accept
+ *     people/     sign-in by issuers: which account a person is
+ *     limits/     what authorities lend of limits of calls
  *     log/        the change log, the state computed from it, the clock, and the leases of guards
  */
 

@@ -25,6 +25,9 @@ export const DEFAULT_NAMESPACE = "default";
 /** The client of `portico login`. It is public, and every installation has it. */
 export const CLI_CLIENT = "portico-cli";
 
+/** Maximum number of characters of the name that a client gives itself. */
+export const MAX_CLIENT_NAME = 100;
+
 /** The ID of a client or an issuer: its name, after its namespace unless that is `default`. */
 export function qualifiedName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
   return namespace === DEFAULT_NAMESPACE ? name : `${namespace}.${name}`;

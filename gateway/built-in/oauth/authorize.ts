@@ -8,7 +8,7 @@
  */
 import { isRegistered, redirectUriProblem } from "../../../src/address/redirect-uri.js";
 import type { Guard } from "../../../src/call/admission.js";
-import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, MAX_NAME } from "../../../src/contract/names.js";
 import { isDocumentUrl } from "../../../src/contract/scope.js";
 import {
   type AuthorizationRequest,
@@ -25,7 +25,7 @@ import { DocumentError, type Documents } from "./documents.js";
 import { Parameters, readForm } from "./form.js";
 import { IssuerPages } from "./issuer-pages.js";
 import { EVERYTHING, offersFor } from "./offers.js";
-import { errorPage } from "./page.js";
+import { errorPage, redirect } from "./page.js";
 import { originAndId, readRequest, redirectTo } from "./request.js";
 import { askerOf, consentPage, donePage, LIFETIMES, signInPage } from "./sign-in-page.js";
 
@@ -256,9 +256,6 @@ export class AuthorizationPages {
   }
 }
 
-/** As long as a name of a namespace may be. */
-const MAX_NAMESPACE = 63;
-
 const NO_REQUEST: AuthorizationRequest = {
   ...{ clientId: "", redirectUri: "", scopes: [], resource: "", state: "" },
   // Of no verifier. The sealed request is thrown away.
@@ -267,16 +264,11 @@ const NO_REQUEST: AuthorizationRequest = {
 
 /** Whose issuers the page shows, where accounts of every namespace may sign in. */
 function namespaceIn(query: Parameters): string {
-  return query.get("namespace").slice(0, MAX_NAMESPACE) || DEFAULT_NAMESPACE;
+  return query.get("namespace").slice(0, MAX_NAME) || DEFAULT_NAMESPACE;
 }
 
 /** 429 where the person has to wait, else 401: the sign-in failed. */
 function failure({ error, retryAfter }: SignInResponse) {
   if (retryAfter > 0) return { status: 429, error, headers: ["Retry-After", String(retryAfter)] };
   return { status: 401, error, headers: ["WWW-Authenticate", "Bearer"] };
-}
-
-/** 303, so that no browser sends the form again (RFC 9700 §4.12). */
-function redirect(location: string): BareResponse {
-  return { status: 303, body: "", headers: ["Location", location, "Referrer-Policy", "no-referrer"] };
 }

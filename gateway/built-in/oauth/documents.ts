@@ -6,6 +6,7 @@
 import { lookup } from "node:dns/promises";
 import { isGlobalAddress } from "../../../src/address/global-address.js";
 import { redirectUriProblem } from "../../../src/address/redirect-uri.js";
+import { MAX_CLIENT_NAME } from "../../../src/contract/names.js";
 import { BoundedMap } from "../../../src/memory/bounded-map.js";
 import { within } from "../../../src/within.js";
 import type { FetchDocument, FetchedDocument } from "../../http/fetched-document.js";
@@ -20,7 +21,6 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const MAX_KEPT = 200;
 const MAX_URL = 500;
 const MAX_REDIRECT_URIS = 50;
-const MAX_CLIENT_NAME = 100;
 
 /** Why a document cannot be used, in words for the person. */
 export class DocumentError extends Error {}

@@ -16,7 +16,7 @@ import { SessionCookies } from "../session-cookies.js";
 import { attemptCookie, attemptOf } from "./attempt-cookie.js";
 import type { OAuthAuthority } from "./authority.js";
 import { Parameters } from "./form.js";
-import { errorPage } from "./page.js";
+import { errorPage, redirect } from "./page.js";
 import { originAndId } from "./request.js";
 
 export const SIGN_IN = "/oauth/sign-in/";
@@ -65,8 +65,7 @@ export class IssuerPages {
       ...{ issuer, publicUrl, ...asked, publicKey: Buffer.alloc(0), requestId: originAndId(request).requestId },
     });
     if (error !== "") return errorPage(400, `${error}.`);
-    const headers = ["Location", location, "Referrer-Policy", "no-referrer"];
-    return { status: 303, body: "", headers: [...headers, ...attemptCookie(publicUrl, issuer, attempt)] };
+    return redirect(location, attemptCookie(publicUrl, issuer, attempt));
   }
 
   /** @returns who has signed in, or the page that says why nobody has */
@@ -93,8 +92,7 @@ export class IssuerPages {
     const { authority, resource } = this.#options;
     const { id } = await authority.call(SessionsService.getInstallation, {});
     const cookie = new SessionCookies(resource.publicUrl ?? "", id).write("arrival", sessionSecret);
-    const headers = ["Location", BACK, "Referrer-Policy", "no-referrer", ...cookie];
-    return this.withoutCookie(issuer, { status: 303, body: "", headers });
+    return this.withoutCookie(issuer, redirect(BACK, cookie));
   }
 
   /** The page, which deletes the cookie: the attempt was used. */

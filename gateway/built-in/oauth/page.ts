@@ -123,6 +123,11 @@ export function errorPage(status: number, words: string, leads?: string): BareRe
   return page(status, "Not possible", content);
 }
 
+/** 303, so that no browser sends the form again (RFC 9700 §4.12). */
+export function redirect(location: string, headers: readonly string[] = []): BareResponse {
+  return { status: 303, body: "", headers: ["Location", location, "Referrer-Policy", "no-referrer", ...headers] };
+}
+
 /** The source expression of a redirect URI in the policy: its origin, or its scheme. */
 export function formActionOf(redirectUri: string): string {
   if (!URL.canParse(redirectUri)) return "";

@@ -3,6 +3,7 @@
  * and `/oauth/device_authorization` (RFC 8628 §3.1): forms in, JSON out.
  */
 import { bearerOf } from "../../../src/call/token.js";
+import { MAX_CLIENT_NAME } from "../../../src/contract/names.js";
 import { type ExchangeRequest, OAuthService } from "../../../src/gen/portico/auth/v1/oauth.js";
 import { timestampMs } from "../../../src/time.js";
 import type { BareResponse, GatewayRequest } from "../../http/message.js";
@@ -163,7 +164,7 @@ export function startDevice({ authority, resource }: TokenOptions, request: Gate
     const asked = resourceIn(form, origin);
     const response = await authority.call(OAuthService.startDevice, {
       ...clientOf(request, form),
-      clientName: form.get("client_name").slice(0, 100),
+      clientName: form.get("client_name").slice(0, MAX_CLIENT_NAME),
       scopes: form.words("scope"),
       resource: asked === "/" ? "" : asked,
       address: request.remoteAddress,

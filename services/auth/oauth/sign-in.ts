@@ -7,7 +7,7 @@ import { LIMITED_KEYS } from "../../../src/access/decide/restrictions.js";
 import { isRegistered } from "../../../src/address/redirect-uri.js";
 import { isChallenge } from "../../../src/call/pkce.js";
 import { createToken, hashToken } from "../../../src/call/token.js";
-import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
+import { DEFAULT_NAMESPACE, MAX_CLIENT_NAME } from "../../../src/contract/names.js";
 import { areScopes, MCP_RESOURCE } from "../../../src/contract/oauth-scopes.js";
 import { agentScopeOf, isDocumentUrl, MAX_SCOPE_LENGTH } from "../../../src/contract/scope.js";
 import { Code, StatusError } from "../../../src/errors.js";
@@ -40,7 +40,6 @@ import { CONSENT_TIME, fingerprint, loginsEndedOf, open, type SealedRequest, sea
 const CODE_LIFE = 60_000;
 const DAY = 24 * 60 * 60_000;
 const MAX_DAYS = 365;
-const MAX_CLIENT_NAME = 100;
 
 export interface SignInOptions extends PasswordChecks {
   /** Counts wrong user codes of a person who has signed in. */
