@@ -1,6 +1,8 @@
 /** This machine's clock, compared with other clocks. */
 import { type Finding, findingsOf, utc } from "./finding.js";
 
+const { ok, problem, unchecked } = findingsOf("clock");
+
 /** Clocks that differ by less are right, in milliseconds. The authority compares by the same. */
 const NOTEWORTHY_MS = 10_000;
 
@@ -15,7 +17,6 @@ export interface Reading {
  * @param time of the other clock, in milliseconds since 1970
  */
 export function compareClocks(whose: string, time: number, { sent, received }: Reading): Finding {
-  const { ok, problem } = findingsOf("clock");
   // Between its request and its response, this machine's clock passed the other's time.
   const ahead = time < sent ? sent - time : Math.min(0, received - time);
   if (Math.abs(ahead) < NOTEWORTHY_MS) return ok(`This machine's clock agrees with ${whose}`);
@@ -32,7 +33,6 @@ export function compareClocks(whose: string, time: number, { sent, received }: R
  * @param newest in milliseconds since 1970; undefined in a store without any
  */
 export function compareWithStore(newest: number | undefined, now: number): Finding {
-  const { ok, problem, unchecked } = findingsOf("clock");
   if (newest === undefined) return unchecked("The store has no time to compare this machine's clock with");
   if (newest - now < NOTEWORTHY_MS) return ok("This machine's clock is not behind the newest time in the store");
   return problem(

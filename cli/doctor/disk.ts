@@ -4,6 +4,8 @@ import { access, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Finding, findingsOf, inTime } from "./finding.js";
 
+const { ok, warning, problem } = findingsOf("disk");
+
 const MIB = 1024 ** 2;
 /** A store that has less space soon refuses changes, in bytes. */
 const MIN_FREE = 64 * MIB;
@@ -20,7 +22,6 @@ export interface Space {
 
 /** @param setting the variable that names another folder */
 export async function checkFolder(folder: string, setting: string): Promise<readonly Finding[]> {
-  const { problem } = findingsOf("disk");
   const there = existingFolder(folder);
   try {
     await inTime(`${there} does not respond`, access(there, constants.R_OK | constants.W_OK | constants.X_OK));
@@ -37,7 +38,6 @@ export async function checkFolder(folder: string, setting: string): Promise<read
 }
 
 export function spaceFinding(folder: string, { free, total, freeFiles }: Space): Finding {
-  const { ok, warning, problem } = findingsOf("disk");
   const left = `${inUnits(free)} of ${inUnits(total)} are free on the disk of ${folder}`;
   if (free < MIN_FREE) return problem(`${left}: make room, before the store refuses changes`);
   if (freeFiles === 0) return problem(`The disk of ${folder} can hold no further files: delete some`);

@@ -7,6 +7,8 @@ import { JOINING, type RoleName, STORE } from "../../src/config/setting.js";
 import { isPostgresUrl, readPostgresUrl } from "../../src/store/postgres-url.js";
 import { type Finding, findingsOf, inTime } from "./finding.js";
 
+const { ok, problem } = findingsOf("DNS");
+
 /** A name to look up, and where it stands. */
 interface Name {
   readonly name: string;
@@ -20,12 +22,11 @@ export async function checkNames(
   lookup: Lookup = lookupBoth(),
 ): Promise<readonly Finding[]> {
   const names = namesIn(role, config);
-  if (names.length === 0) return [findingsOf("DNS").ok("The settings name no host that DNS must know")];
+  if (names.length === 0) return [ok("The settings name no host that DNS must know")];
   return Promise.all(names.map((name) => checkName(name, lookup)));
 }
 
 async function checkName({ name, place }: Name, lookup: Lookup): Promise<Finding> {
-  const { ok, problem } = findingsOf("DNS");
   const kind = isSrvName(name) ? "SRV records" : "addresses";
   try {
     const found = await inTime("no name server responded", lookup(name));

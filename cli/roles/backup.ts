@@ -5,10 +5,17 @@ import packageJson from "../../package.json" with { type: "json" };
 import { factsOf } from "../../services/auth/backup.js";
 import { type Config, type Flags, loadConfig } from "../../src/config/config.js";
 import { makeFolder } from "../../src/folder.js";
-import { checkReplaceable, draftOf, removeDraft, removeLeftovers, writeBackup } from "../../src/store/backup-file.js";
+import {
+  type BackupHeader,
+  checkReplaceable,
+  draftOf,
+  removeLeftovers,
+  writeBackup,
+} from "../../src/store/backup-file.js";
 import { openStoreOf, storeFileOf } from "../../src/store/open.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import { copySqlite } from "../../src/store/sqlite-backup.js";
+import { removeSqlite } from "../../src/store/sqlite-file.js";
 import { StoreError, type StoreKind } from "../../src/store/store.js";
 
 import { CommandError } from "../terminal/exit.js";
@@ -21,11 +28,8 @@ export interface BackupFlags extends Flags {
   readonly services?: true;
 }
 
-/** What a store has, for the backup's header. */
-interface Contents {
-  readonly installation: string | undefined;
-  readonly revision: number | undefined;
-}
+/** What a store has. */
+type Contents = Pick<BackupHeader, "installation" | "revision">;
 
 /**
  * Writes the backup, and reads it again.
@@ -51,7 +55,7 @@ export async function backup(path: string, { services, ...flags }: BackupFlags, 
   } catch (error) {
     throw asCommandError(error, file);
   } finally {
-    removeDraft(content);
+    removeSqlite(content);
   }
 }
 

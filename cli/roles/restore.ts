@@ -12,11 +12,12 @@ import { leaseSpan, longestSpan } from "../../services/auth/log/leases/lease-rec
 import { type Flags, loadConfig } from "../../src/config/config.js";
 import { StatusError } from "../../src/errors.js";
 import { makeFolder } from "../../src/folder.js";
-import { type BackupHeader, draftOf, readBackup, removeDraft, removeLeftovers } from "../../src/store/backup-file.js";
+import { type BackupHeader, draftOf, readBackup, removeLeftovers } from "../../src/store/backup-file.js";
 import { collectionOf } from "../../src/store/collection.js";
 import { otherStore, readInstallationId } from "../../src/store/installation.js";
 import { openStoreOf } from "../../src/store/open.js";
 import { disownSqlite, InUseError, replaceFile, whileUnused } from "../../src/store/sqlite-backup.js";
+import { removeSqlite } from "../../src/store/sqlite-file.js";
 import { type KeyValueStore, StoreError, type StoreKind } from "../../src/store/store.js";
 
 import { CommandError, EXIT } from "../terminal/exit.js";
@@ -78,7 +79,7 @@ export async function restore(path: string, flags: RestoreFlags, io: Io): Promis
   } catch (error) {
     throw error instanceof StatusError ? new CommandError(error.message) : asCommandError(error, store);
   } finally {
-    removeDraft(draft);
+    removeSqlite(draft);
   }
 }
 

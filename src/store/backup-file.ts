@@ -55,11 +55,10 @@ export async function writeBackup(
   try {
     const { size: bytes } = await source.stat();
     const header: BackupHeader = { portico: "backup", format: FORMAT, ...about, bytes };
+    const line = Buffer.from(`${JSON.stringify(header)}\n`);
     const target = await open(draft, "wx", 0o600);
     try {
-      const hash = createHash("sha256");
-      const line = Buffer.from(`${JSON.stringify(header)}\n`);
-      hash.update(line);
+      const hash = createHash("sha256").update(line);
       await target.write(line);
       await copyBytes(source, bytes, { hash, target });
       await target.write(`${hash.digest("hex")}\n`);
@@ -70,7 +69,7 @@ export async function writeBackup(
     await readBackup(draft);
     await rename(draft, file);
     syncFolder(dirname(file));
-    return Buffer.byteLength(`${JSON.stringify(header)}\n`) + bytes + CHECKSUM_BYTES;
+    return line.length + bytes + CHECKSUM_BYTES;
   } finally {
     await source.close();
     rmSync(draft, { force: true });
@@ -229,13 +228,5 @@ function isRunning(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-/** Removes a temporary SQLite file, with the files that SQLite makes beside it. */
-export function removeDraft(draft: string): void {
-  for (const suffix of ["", "-wal", "-shm", "-journal"]) {
-    // It may be in no folder, which `rmSync` reports also with `force`.
-    if (existsSync(draft + suffix)) rmSync(draft + suffix, { force: true });
   }
 }

@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { syncFolder } from "../folder.js";
 import { FILE_KINDS } from "./sqlite.js";
-import { connect, endWithin, readHeader, toStoreError } from "./sqlite-file.js";
+import { BESIDE, connect, endWithin, readHeader, toStoreError } from "./sqlite-file.js";
 import { StoreError, type StoreKind } from "./store.js";
 
 /** The table of Portico's stores (sqlite.ts). */
@@ -27,7 +27,6 @@ const TABLE = "entries";
 const COPY_MS = 30 * 60_000;
 /** Maximum time to wait for a process that is about to close the file, in milliseconds. */
 const LOCK_MS = 2_000;
-const BESIDE = ["-wal", "-shm", "-journal"];
 /** What the name of a replaced store has after its own name, before the time. */
 const BEFORE = ".before-restore-";
 

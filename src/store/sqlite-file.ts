@@ -8,7 +8,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
@@ -95,7 +95,7 @@ export async function createFile(
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     return false;
   } finally {
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(draft + suffix, { force: true });
+    removeSqlite(draft);
   }
 }
 
@@ -183,6 +183,15 @@ export async function connect({ kind, file, table, timeoutMs, setup = [] }: Sqli
     await engine.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** The files that SQLite makes beside a database, by the end of their names. */
+export const BESIDE = ["-wal", "-shm", "-journal"];
+
+/** Removes a database with the files beside it. */
+export function removeSqlite(file: string): void {
+  // It may be in no folder, which `rmSync` reports also with `force`.
+  for (const path of ["", ...BESIDE].map((end) => file + end)) if (existsSync(path)) rmSync(path, { force: true });
 }
 
 /**
