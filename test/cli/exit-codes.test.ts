@@ -42,8 +42,8 @@ const rows: Row[] = [
   ["shop orders get now", 2, /^What is "now"\? Fields are given as --name=value/],
 
   // The file of a request.
-  ["call helloworld Call @missing.json", 2, /^The request cannot be read: ENOENT.*missing\.json'\n$/],
-  ["call helloworld Call @test", 2, /^The request cannot be read: EISDIR/],
+  ["call helloworld Call @missing.json", 2, /^The request cannot be read: missing\.json: no such file or folder\n$/],
+  ["call helloworld Call @test", 2, /^The request cannot be read: test: is a folder, not a file/],
   ["call helloworld Call @", 2, /^@ needs the name of a file: @request\.json\n$/],
 
   // Without a terminal: the error says how to pass the password.
