@@ -21,6 +21,9 @@ interface LoginOptions {
   readonly device?: true;
 }
 
+/** The browser asks who logs in, and for the password. */
+const PASSWORD_OPTIONS = ["account", "passwordStdin"];
+
 export const login = gatewayCommand({
   usage: "login",
   summary: "log in, and stay logged in for 30 days",
@@ -35,8 +38,8 @@ export const login = gatewayCommand({
   options: [
     new CompletedOption("--account <name>", "account to log in to (PORTICO_ACCOUNT; default admin)", accountNames),
     new Option("--password-stdin", "read the password from standard input"),
-    new Option("--web", "log in by a browser on this computer"),
-    new Option("--device", "log in by a code that you type into a browser").conflicts("web"),
+    new Option("--web", "log in by a browser on this computer").conflicts(PASSWORD_OPTIONS),
+    new Option("--device", "log in by a code that you type into a browser").conflicts(["web", ...PASSWORD_OPTIONS]),
   ],
   formats: [],
   readsInput: true,
