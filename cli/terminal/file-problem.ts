@@ -11,7 +11,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ["EROFS", "its file system is read-only"],
 ]);
 
-/** @param file the one that was used, for errors that do not name it, such as that of reading a folder */
+/** @param file its name, for errors without one, such as EISDIR when a folder is read */
 export function fileProblem(error: unknown, file?: string): string {
   const { code = "", message, path = file } = error as NodeJS.ErrnoException;
   return path === undefined ? message : `${path}: ${REASONS.get(code) ?? message}`;
