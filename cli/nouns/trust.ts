@@ -56,7 +56,7 @@ export const trust: Noun = {
     async run({ io, client, output }, name: string, { bearer = false, ...options }: CreateOptions) {
       const { issuer, audience, subject, account } = options;
       const value = await client.ask("auth/Trusts/Create", { name, issuer, audience, subject, account, bearer });
-      await printItem(io, output, { name, value, text: ["Trust created."] });
+      await printItem(io, output, { name, value, text: ["Trust created"] });
     },
   }),
 
@@ -76,7 +76,11 @@ export const trust: Noun = {
     examples: ["portico auth revoke token 3c2b8b2c-1f6d-4b6e-9a57-0d6f6f1c2a10"],
     async run({ io, client, output }, jti: string) {
       const value = await client.ask("auth/Trusts/RevokeToken", { jti });
-      await printItem(io, output, { name: jti, value, text: [`Revoked: ${value.tokens} tokens`] });
+      await printItem(io, output, {
+        name: jti,
+        value,
+        text: [`Revoked: ${value.tokens} ${value.tokens === 1 ? "token" : "tokens"}`],
+      });
     },
   }),
 };

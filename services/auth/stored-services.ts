@@ -53,7 +53,7 @@ export class StoredServices implements StateListener {
     accountOfDefault(context);
     const decide = (state: State): LogEvent[] => {
       const before = state.services.get(given.name);
-      if (create && before !== undefined) throw alreadyExists(`The log has a service ${given.name} already`);
+      if (create && before !== undefined) throw alreadyExists(`There is a service ${given.name} already`);
       const isKept = keepDescriptors && given.descriptors.length === 0;
       const service = isKept ? { ...given, descriptors: before?.descriptors ?? NONE } : given;
       checkSize(state, service);

@@ -99,7 +99,7 @@ export function explain({ descriptors, options }: ExternalService, address: stri
   if (code === Code.UNAVAILABLE || code === Code.DEADLINE_EXCEEDED) {
     const why = cause instanceof Error ? cause.message : message;
     const trust = /^(?:grpcs|dns\+srvs):/.test(address) ? ` or ${options.tls?.ca || SETTINGS.tlsCa.variable}` : "";
-    return `${address} cannot be reached (${why}); start it, or correct "target" in the configuration${trust}`;
+    return `${address} cannot be reached (${why}); start it, or correct its address${trust}`;
   }
   return `${message}; correct the service, or name a file in "descriptors" of the configuration`;
 }

@@ -139,7 +139,7 @@ async function put(
   const { serviceLog, isOwn } = options;
   if (given === undefined) throw invalidArgument("service: must be given");
   const before = serviceLog.services.get(given.name);
-  if (create && before !== undefined) throw alreadyExists(`The log has a service ${given.name} already`);
+  if (create && before !== undefined) throw alreadyExists(`There is a service ${given.name} already`);
   const isKept = keepDescriptors && given.descriptors.length === 0 && before !== undefined;
   const service = externalServiceOf(isKept ? { ...given, descriptors: before.descriptors } : given);
   for (const { target } of service.targets) {

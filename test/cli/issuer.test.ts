@@ -27,11 +27,11 @@ t.test("an issuer of people shows where it sends them back to, and never its sec
   t.match(await auth("set", "account", "admin", "--unlink", "--link=company:c"), { exit: 2 });
   t.match(await auth("set", "account", "admin", "--unlink=other"), {
     exit: 1,
-    stderr: /admin is nobody whom other names/,
+    stderr: /admin is linked to no person of other/,
   });
   const unlinked = { exit: 0, stdout: /Account unlinked from 1 person/ };
   t.match(await auth("set", "account", "admin", "--unlink=company"), unlinked);
   await auth("set", "account", "admin", "--link=company:a");
   t.match(await auth("set", "account", "admin", "--unlink"), unlinked, "from all issuers");
-  t.match(await auth("set", "account", "admin", "--unlink"), { exit: 1, stderr: /admin is nobody/ });
+  t.match(await auth("set", "account", "admin", "--unlink"), { exit: 1, stderr: /admin is linked to no person/ });
 });

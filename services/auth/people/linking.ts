@@ -73,7 +73,7 @@ export async function unlink(
     if (account === undefined) throw notFound(`no account with the name ${name}`);
     checkMayChange(caller, account);
     const links = state.people.linksOf(namespace, name).filter((link) => issuer === "" || link.issuer === issuer);
-    if (links.length === 0) throw notFound(`${name} is nobody${issuer === "" ? "" : ` whom ${issuer} names`}`);
+    if (links.length === 0) throw notFound(`${name} is linked to no person${issuer === "" ? "" : ` of ${issuer}`}`);
     people = links.length;
     return links.map(({ issuer, subject }) => ({ $case: "personUnlinked", value: { namespace, issuer, subject } }));
   });

@@ -121,7 +121,7 @@ t.test("by reflection: joins when it starts, stays when it stops, and is read ag
     options,
   });
   t.match(await next(), { joined: [], complete: true }, "nothing, while it is not there");
-  await until(/127\.0\.0\.1:\d+ cannot be reached .*; start it, or correct "target" in the configuration/);
+  await until(/127\.0\.0\.1:\d+ cannot be reached .*; start it, or correct its address/);
 
   const { stop } = await start(t, port, first);
   const address = `127.0.0.1:${port}`;
