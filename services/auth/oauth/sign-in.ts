@@ -103,7 +103,7 @@ function ofDevice({ changes, userCodes }: SignInOptions, { namespace, account, a
     userCodes.failed(namespace, account, address);
     return "No device shows this code, or it has expired";
   }
-  // Wrong codes stay counted: whoever has a device could else guess the codes of others without end.
+  // Wrong codes stay counted: with a device one could else guess the codes of others without end.
   const { clientId, clientName, scopes, resource, sha256 } = device;
   const request = { clientId, redirectUri: "", challenge: "", scopes, resource, state: "" };
   return { request, clientName, device: sha256.toString("hex") };
