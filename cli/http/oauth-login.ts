@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { CommandError, EXIT, interrupted } from "../terminal/exit.js";
 import type { Io } from "../terminal/io.js";
+import { visible } from "../terminal/text.js";
 import { jsonOf, send } from "./request.js";
 
 /** As the token endpoint returns them (RFC 6749 §5.1). */
@@ -34,6 +35,9 @@ export async function loginInBrowser(base: URL, io: Io, namespace?: string): Pro
   const verifier = randomBytes(32).toString("base64url");
   const state = randomBytes(16).toString("base64url");
   const { issuer, authorization_endpoint: endpoint } = await metadata(base, io);
+  if (!isPage(endpoint)) {
+    throw new CommandError(`${base.href} names no page of http or https where people log in. Is it a gateway?`);
+  }
   const { createServer } = await import("node:http");
   const server = createServer();
   try {
@@ -69,7 +73,7 @@ export async function loginByCode(base: URL, io: Io, namespace?: string): Promis
   ) as { device_code: string; user_code: string; verification_uri: string; interval: number };
   const page = new URL(begun.verification_uri);
   if (namespace !== undefined) page.searchParams.set("namespace", namespace);
-  io.stderr.write(`Open ${page} and type the code ${begun.user_code}\n`);
+  io.stderr.write(`Open ${page} and type the code ${visible(begun.user_code)}\n`);
   let interval = begun.interval;
   const form = { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: begun.device_code };
   for (const end = performance.now() + MAX_WAIT_MS; performance.now() < end; ) {
@@ -85,7 +89,12 @@ export async function loginByCode(base: URL, io: Io, namespace?: string): Promis
   throw refused("nobody has typed the code in time");
 }
 
-async function metadata(base: URL, io: Io): Promise<{ issuer: string; authorization_endpoint: string }> {
+/** An address of another scheme would start some other program of this computer. */
+function isPage(address: unknown): address is string {
+  return typeof address === "string" && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
+}
+
+async function metadata(base: URL, io: Io): Promise<{ issuer: string; authorization_endpoint: unknown }> {
   const path = "/.well-known/oauth-authorization-server";
   return JSON.parse(jsonOf(await send(base, { method: "GET", path, timeoutMs: TIMEOUT_MS, signal: io.signal })));
 }
@@ -117,7 +126,8 @@ function codeFrom(server: Server, { state, issuer, io }: { state: string; issuer
     io.signal.addEventListener("abort", () => reject(interrupted()), { once: true });
     server.on("close", () => clearTimeout(timer));
     server.on("request", (request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
+      const target = `http://127.0.0.1${request.url}`;
+      const { pathname, searchParams } = new URL(URL.canParse(target) ? target : "http://127.0.0.1/");
       // Another page may send the browser here too: only the response to this request counts.
       const isOurs =
         pathname === "/callback" && searchParams.get("state") === state && searchParams.get("iss") === issuer;
