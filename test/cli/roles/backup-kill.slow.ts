@@ -1,6 +1,8 @@
 /**
  * `kill -9` at any moment of a backup leaves the earlier backup or the new one, and at any moment
- * of a restore the old store or the restored one. Both can be done again afterwards.
+ * of a restore the old store or the restored one. Both can be done again afterwards. The process is
+ * killed before each change of a file that its code makes, and at random moments, in which SQLite
+ * may write.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -62,11 +64,17 @@ async function look(
   }
 }
 
+/** When a command is killed: after a time in milliseconds, or before a change of a file. */
+type Kill = { readonly afterMs: number } | { readonly before: number };
+
+/** More changes than a command makes. */
+const MAX_CHANGES = 200;
+
 interface Scene {
   readonly data: string;
   readonly file: string;
-  /** Runs a command, and kills it after a time in milliseconds. @returns the time that it ran */
-  run(command: "backup" | "restore", killAfter?: number): Promise<number>;
+  /** Runs a command, and kills it. @returns the time that it ran, and whether it was killed */
+  run(command: "backup" | "restore", kill?: Kill): Promise<{ readonly ms: number; readonly killed: boolean }>;
 }
 
 async function sceneOf(t: Test): Promise<Scene> {
@@ -75,16 +83,19 @@ async function sceneOf(t: Test): Promise<Scene> {
   await addRules(data, "first", RULES);
   const program = await bundleInto(root, "test/cli/roles/backup-process.ts");
   const file = join(root, "portico.backup");
-  const run: Scene["run"] = async (command, killAfter) => {
-    const child = spawn(process.execPath, [program, command, file, data], { stdio: ["ignore", "pipe", "ignore"] });
+  const run: Scene["run"] = async (command, kill) => {
+    const env = { ...process.env, ...(kill && "before" in kill && { KILL_BEFORE: String(kill.before) }) };
+    const args = [program, command, file, data];
+    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "pipe", "ignore"] });
     const ended = once(child, "exit");
     await once(child.stdout, "data");
     const begun = performance.now();
-    if (killAfter !== undefined) await sleep(killAfter).then(() => child.kill("SIGKILL"));
+    if (kill && "afterMs" in kill) await sleep(kill.afterMs).then(() => child.kill("SIGKILL"));
     child.stdout.resume();
-    const [code] = (await ended) as [number | null];
-    if (killAfter === undefined && code !== 0) throw new Error(`${command} ended with ${code}`);
-    return performance.now() - begun;
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    const killed = signal === "SIGKILL";
+    if (!killed && code !== 0) throw new Error(`${command} ended with ${code}`);
+    return { ms: performance.now() - begun, killed };
   };
   return { data, file, run };
 }
@@ -93,25 +104,39 @@ t.setTimeout(600_000);
 
 const leftovers = (folder: string): string[] => readdirSync(folder).filter((name) => name.includes(".new"));
 
-t.test(`a backup, ${ROUNDS} times (TEST_SEED=${SEED})`, async (t) => {
+/** Removes the files of killed processes, so that each run makes the same changes. */
+function removeNew(folder: string): void {
+  for (const name of leftovers(folder)) rmSync(join(folder, name));
+}
+
+t.test(`a backup, before each change of a file, and ${ROUNDS} times (TEST_SEED=${SEED})`, async (t) => {
   const random = randomNumbers(SEED);
   const { data, file, run } = await sceneOf(t);
   let { revision: before } = await look(data);
-  const longest = await run("backup");
-  for (let round = 0; round < ROUNDS; round++) {
-    const now = await addRules(data, `round${round}`, 1);
-    await run("backup", random() * longest * 1.1);
+  const { ms: longest } = await run("backup");
+  const seen = { earlier: 0, new: 0 };
+  const killed = async (kill: Kill): Promise<boolean> => {
+    const now = await addRules(data, `rule${JSON.stringify(kill)}`, 1);
+    const { killed } = await run("backup", kill);
     const { revision } = await readBackup(file);
     if (revision !== before && revision !== now)
-      t.fail(`round ${round}: revision ${revision}, not ${before} or ${now}`);
+      t.fail(`${JSON.stringify(kill)}: revision ${revision}, not ${before} or ${now}`);
+    seen[revision === now ? "new" : "earlier"]++;
     before = revision ?? 0;
+    return killed;
+  };
+  for (let change = 1; await killed({ before: change }); change++) {
+    if (change > MAX_CHANGES) throw new Error("it makes changes without end");
+    removeNew(join(file, ".."));
   }
+  t.ok(seen.earlier > 5 && seen.new > 1, `killed before and after the new backup was there: ${JSON.stringify(seen)}`);
+  for (let round = 0; round < ROUNDS; round++) await killed({ afterMs: random() * longest * 1.1 });
   await run("backup");
   t.equal((await readBackup(file)).revision, (await look(data)).revision, "and then one that is not killed");
   t.same(leftovers(join(file, "..")), []);
 });
 
-t.test(`a restore, ${ROUNDS} times (TEST_SEED=${SEED})`, async (t) => {
+t.test(`a restore, before each change of a file, and ${ROUNDS} times (TEST_SEED=${SEED})`, async (t) => {
   const random = randomNumbers(SEED);
   const { data, file, run } = await sceneOf(t);
   await run("backup");
@@ -122,20 +147,25 @@ t.test(`a restore, ${ROUNDS} times (TEST_SEED=${SEED})`, async (t) => {
   copyFileSync(store, saved);
   const old = await look(data);
   const restored = { rules: backedUp.rules, revision: backedUp.revision + 1, last: "backup restored" };
-  const longest = await run("restore");
+  const { ms: longest } = await run("restore");
   t.same(await look(data), restored);
   const seen = { old: 0, restored: 0 };
-  for (let round = 0; round < ROUNDS; round++) {
+  const killed = async (kill: Kill): Promise<boolean> => {
     for (const name of readdirSync(data)) if (/^portico\.sqlite/.test(name)) rmSync(join(data, name));
     copyFileSync(saved, store);
-    await run("restore", random() * longest * 1.2);
+    const { killed } = await run("restore", kill);
     const found = await look(data);
     const isOld = found.last === old.last;
     seen[isOld ? "old" : "restored"]++;
-    t.same(found, isOld ? old : restored, `round ${round}`);
+    t.same(found, isOld ? old : restored, JSON.stringify(kill));
     await addRules(data, "after", 1); // It can be changed again.
+    return killed;
+  };
+  for (let change = 1; await killed({ before: change }); change++) {
+    if (change > MAX_CHANGES) throw new Error("it makes changes without end");
   }
-  t.ok(seen.old > 0, JSON.stringify(seen));
+  t.ok(seen.old > 5 && seen.restored > 1, `killed before and after the new store was there: ${JSON.stringify(seen)}`);
+  for (let round = 0; round < ROUNDS; round++) await killed({ afterMs: random() * longest * 1.2 });
   await run("restore");
   t.same(await look(data), restored, "and then one that is not killed");
   t.same(leftovers(data), []);
