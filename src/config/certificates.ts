@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
+import { sep } from "node:path";
 import { createSecureContext } from "node:tls";
 import { onFileChange } from "../file-changes.js";
 import type { Logger } from "../log.js";
@@ -131,7 +131,7 @@ export function timeFaultOf(cert: Buffer): string | undefined {
 export interface CertificateFault {
   /**
    * The variable that names the file, such as `PORTICO_HTTP_TLS_CERT`; if it names several, with
-   * the name of the file in parentheses.
+   * the end of the file's path in parentheses.
    */
   readonly setting: string;
   readonly fault: string;
@@ -152,8 +152,8 @@ export function certificateFaults(config: Files): CertificateFault[] {
 
 /**
  * When the certificates in the files of the settings expire, in seconds since 1970, by the variable
- * that names the file; if it names several, with the name of the file in parentheses. A file that
- * cannot be read has none.
+ * that names the file; if it names several, with the end of the file's path in parentheses. A file
+ * that cannot be read has none.
  */
 export function certificateEnds(config: Files): (readonly [name: string, seconds: number])[] {
   const settings: readonly Setting[] = ["tlsCert", "tlsCa", "httpTlsCert", "httpTlsClientCa"];
@@ -171,9 +171,20 @@ export function certificateEnds(config: Files): (readonly [name: string, seconds
 
 /** The files of a setting, each with the name that operators know it by. */
 function namedFiles(config: Files, setting: Setting): (readonly [name: string, file: string])[] {
-  const files = listOf(config[setting]);
+  const files = [...new Set(listOf(config[setting]))];
   const { variable } = SETTINGS[setting];
-  return files.map((file) => [files.length > 1 ? `${variable} (${basename(file)})` : variable, file]);
+  if (files.length === 1) return [[variable, files[0] as string]];
+  return files.map((file) => [`${variable} (${shortName(file, files)})`, file]);
+}
+
+/** As many of the last parts of a path as tell it from the others: `shop/tls.crt`. */
+function shortName(file: string, files: readonly string[]): string {
+  const parts = file.split(sep);
+  for (let count = 1; count < parts.length; count++) {
+    const name = parts.slice(-count).join(sep);
+    if (files.filter((other) => other === name || other.endsWith(sep + name)).length === 1) return name;
+  }
+  return file;
 }
 
 /**

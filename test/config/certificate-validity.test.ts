@@ -90,3 +90,13 @@ t.test("metrics say when the certificate of each setting expires", async (t) => 
   );
   for (const [, seconds] of ends) t.ok(Math.abs(seconds * 1000 - Date.now() - 80 * DAY) < 60_000);
 });
+
+t.test("of several files, each has a name of its own, also where they have one name in several folders", async (t) => {
+  const { cert, key } = authority.issue("localhost");
+  const folder = t.testdir({ shop: { "tls.crt": cert, "tls.key": key }, api: { "tls.crt": cert }, "own.pem": cert });
+  const files = ["shop/tls.crt", "api/tls.crt", "own.pem", "own.pem"].map((name) => join(folder, name));
+  t.same(
+    certificateEnds({ httpTlsCert: files }).map(([name]) => name),
+    ["shop/tls.crt", "api/tls.crt", "own.pem"].map((name) => `PORTICO_HTTP_TLS_CERT (${name})`),
+  );
+});
