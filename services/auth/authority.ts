@@ -238,7 +238,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const issuerKeys = new IssuerKeys(clocks.elapsed);
   const jwts = new Jwts({ changes, keys: issuerKeys });
-  const signIns = new IssuerSignIns({ changes, keys: issuerKeys, log });
+  const signIns = new IssuerSignIns({ changes, keys: issuerKeys, log, elapsed: clocks.elapsed });
   return {
     name: "auth",
     descriptors: descriptorsOf("portico.auth.v1"),

@@ -53,23 +53,52 @@ export interface ByIssuer {
   readonly audience: string;
 }
 
+/** For what a person signs in by an issuer. */
+type Purpose = Partial<Pick<BeginIssuerSignInRequest, "request" | "publicKey">>;
+
 /** Signs in by an issuer, for a client or on the pages. */
-export async function signInBy(
+export function signInBy(
   opened: Open,
   { issuer, name, subject, audience }: ByIssuer,
-  purpose: Partial<Pick<BeginIssuerSignInRequest, "request" | "publicKey">>,
+  purpose: Purpose,
 ): Promise<SignInResponse> {
+  return signInAt(opened, name, purpose, async (location) => {
+    const { searchParams } = new URL(location);
+    const [state, nonce] = [searchParams.get("state") ?? "", searchParams.get("nonce") ?? ""];
+    const claims = { sub: subject, aud: audience, nonce, iat: Math.floor(Date.now() / 1000) };
+    const idToken = await issuer.sign(claims);
+    issuer.tokens = { status: 200, body: { token_type: "Bearer", access_token: "a", id_token: idToken } };
+    return new URLSearchParams({ state, code: "of the issuer" });
+  });
+}
+
+/** What a browser brings back that was sent to a location of the issuer. */
+type Visit = (location: string) => Promise<URLSearchParams>;
+
+/** Signs in by an issuer with pages of its own, and consents. Returns the code. */
+export async function consentAt(opened: Open, name: string, visit: Visit, clientId = CLI): Promise<string> {
+  const { sealed } = await signInAt(opened, name, { request: requestOf(clientId) }, visit);
+  return decide(opened, sealed);
+}
+
+async function signInAt(opened: Open, name: string, purpose: Purpose, visit: Visit): Promise<SignInResponse> {
   const none = { request: undefined, publicKey: Buffer.alloc(0) };
-  const asked = { issuer: name, publicUrl: "https://portico.test", userCode: "", requestId: "", ...none, ...purpose };
-  const { location, attempt } = await opened.call(OAuthService.beginIssuerSignIn, asked, undefined, system);
-  const { searchParams } = new URL(location);
-  const [state, nonce] = [searchParams.get("state") ?? "", searchParams.get("nonce") ?? ""];
-  const claims = { sub: subject, aud: audience, nonce, iat: Math.floor(Date.now() / 1000) };
-  issuer.tokens = {
-    status: 200,
-    body: { token_type: "Bearer", access_token: "a", id_token: await issuer.sign(claims) },
+  const asked = {
+    issuer: name,
+    publicUrl: "https://portico.example",
+    userCode: "",
+    requestId: "",
+    ...none,
+    ...purpose,
   };
-  const back = { issuer: name, attempt, state, code: "of the issuer", iss: "", error: "", ...origin };
+  const { location, attempt } = await opened.call(OAuthService.beginIssuerSignIn, asked, undefined, system);
+  const brought = await visit(location);
+  const [state, code, iss] = ["state", "code", "iss"].map((field) => brought.get(field) ?? "") as [
+    string,
+    string,
+    string,
+  ];
+  const back = { issuer: name, attempt, state, code, iss, error: "", ...origin };
   const response = await opened.call(OAuthService.endIssuerSignIn, back, undefined, system);
   if (response.error !== "") throw new Error(response.error);
   return response;

@@ -13,6 +13,15 @@ export interface OpenProvider {
   rollKeys(kid: string): Promise<void>;
   /** Whether it gives refresh tokens. */
   givesRefreshTokens: boolean;
+  /**
+   * Whether it replaces a refresh token at each use. When one comes twice, all that came of it
+   * counts no longer.
+   */
+  rotates: boolean;
+  /** Whether it responds to everything with an error of its own. */
+  fails: boolean;
+  /** How often it was asked by a refresh token, and whether it gave tokens. */
+  readonly refreshes: boolean[];
 }
 
 export const CLIENT = { clientId: "portico", clientSecret: "a secret that the issuer gave, of 43 characters" };
@@ -20,7 +29,10 @@ export const CLIENT = { clientId: "portico", clientSecret: "a secret that the is
 /** @param redirectUri where it sends people back to */
 export async function openProvider(t: Test, redirectUri: string): Promise<OpenProvider> {
   let listener: RequestListener = (_, response) => response.end();
-  const server = createServer((request, response) => listener(request, response));
+  const server = createServer((request, response) => {
+    if (provider.fails) response.writeHead(503).end();
+    else listener(request, response);
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => {
     server.closeAllConnections();
@@ -31,6 +43,9 @@ export async function openProvider(t: Test, redirectUri: string): Promise<OpenPr
     url,
     people: {},
     givesRefreshTokens: false,
+    rotates: false,
+    fails: false,
+    refreshes: [],
     async rollKeys(kid) {
       const { privateKey } = await generateKeyPair("RS256", { extractable: true });
       const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" }] };
@@ -40,7 +55,7 @@ export async function openProvider(t: Test, redirectUri: string): Promise<OpenPr
         redirect_uris: [redirectUri],
         grant_types: ["authorization_code", "refresh_token"],
       };
-      listener = new Provider(url, {
+      const made = new Provider(url, {
         clients: [client],
         jwks,
         cookies: { keys: ["of a test"] },
@@ -49,7 +64,17 @@ export async function openProvider(t: Test, redirectUri: string): Promise<OpenPr
         findAccount: (_: unknown, sub: string) =>
           provider.people[sub] && { accountId: sub, claims: () => ({ sub, ...provider.people[sub] }) },
         issueRefreshToken: () => provider.givesRefreshTokens,
-      }).callback();
+        rotateRefreshToken: () => provider.rotates,
+      });
+      for (const [event, isGiven] of [
+        ["grant.success", true],
+        ["grant.error", false],
+      ] as const) {
+        made.on(event, ({ oidc }) => {
+          if (oidc.params?.grant_type === "refresh_token") provider.refreshes.push(isGiven);
+        });
+      }
+      listener = made.callback();
     },
   };
   await provider.rollKeys("first");

@@ -49,7 +49,7 @@ function commandFor(issuer: string, subject: string): string {
 
 /** The event that makes an account the person's. */
 export function linked(link: { namespace: string; issuer: string; subject: string; account: string }): LogEvent {
-  const unset = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n };
+  const unset = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n, reading: "" };
   return { $case: "personLinked", value: { link: { ...link, ...unset } } };
 }
 

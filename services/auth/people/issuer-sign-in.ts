@@ -33,7 +33,8 @@ import {
   isFrom,
   NoLongerError,
 } from "./openid.js";
-import { callbackPathOf, type SignInIssuer, signInIssuer } from "./settings.js";
+import { type OwnReading, Readings } from "./readings.js";
+import { callbackPathOf, idOf, type SignInIssuer, signInIssuer } from "./settings.js";
 
 /** For how long an issuer vouches that gives no refresh token, in milliseconds. */
 const SIGN_IN_LIFE = 60 * 60_000;
@@ -51,20 +52,30 @@ export interface SignedInPerson {
   readonly by: IssuerSession;
 }
 
+interface IssuerSignInOptions {
+  readonly changes: Changes;
+  readonly keys: IssuerKeys;
+  readonly log: Logger;
+  /** In milliseconds by a clock that is never set. */
+  readonly elapsed: () => number;
+}
+
 export class IssuerSignIns {
   readonly #changes: Changes;
   readonly #keys: IssuerKeys;
   readonly #log: Logger;
+  readonly #readings: Readings;
   /** Attempts that came back here, whatever came of them. */
   readonly #tried = new BoundedMap<string, true>(10_000);
   /** Running requests of people whose groups are read again. */
   readonly #reading = new Map<string, Promise<void>>();
   #running = 0;
 
-  constructor({ changes, keys, log }: { changes: Changes; keys: IssuerKeys; log: Logger }) {
+  constructor({ changes, keys, log, elapsed }: IssuerSignInOptions) {
     this.#changes = changes;
     this.#keys = keys;
     this.#log = log;
+    this.#readings = new Readings(changes, elapsed);
   }
 
   async begin(asked: BeginIssuerSignInRequest): Promise<BeginIssuerSignInResponse> {
@@ -165,36 +176,42 @@ export class IssuerSignIns {
     const link = issuer === "" ? undefined : this.#changes.state.people.link({ namespace, issuer, subject });
     if (link === undefined || link.refreshToken === "") return;
     const key = `${namespace} ${issuer} ${subject}`;
-    // One at a time: a refresh token may count once.
-    const reading = this.#reading.get(key) ?? this.#read(link, requestId).finally(() => this.#reading.delete(key));
+    // The same one for all of the person's grants that are renewed at the moment.
+    const running = this.#reading.get(key);
+    const reading =
+      running ?? this.#bounded(() => this.#read(link, requestId)).finally(() => this.#reading.delete(key));
     this.#reading.set(key, reading);
     await reading;
   }
 
-  async #read(link: PersonLink, requestId: string): Promise<void> {
-    const { namespace, issuer: name, subject, account, refreshToken } = link;
-    const issuer = this.#changes.state.trusts.issuer(namespace, name);
-    if (issuer?.signIn === undefined) return;
-    const { signIn } = issuer;
-    const author = { namespace, account, origin: undefined };
+  async #read(known: PersonLink, requestId: string): Promise<void> {
+    const { namespace, issuer: name } = known;
+    const issuer = signInIssuer(this.#changes.state, idOf({ namespace, name }));
+    if (issuer === undefined) return;
+    let reading: OwnReading | undefined;
     try {
-      const options = { keys: this.#keys, now: this.#changes.now };
-      const again = await this.#bounded(() => identifyAgain({ ...issuer, signIn }, { subject, refreshToken }, options));
-      const scopes = scopesOfGroups(signIn, again);
-      const value = { namespace, issuer: name, subject, scopes, refreshToken: again.refreshToken };
-      const isSame = (state: State): boolean => state.people.link(link)?.revision === link.revision;
-      const revision = await this.#changes.issue(author, (state) =>
-        isSame(state) ? [{ $case: "personRead", value }] : [],
-      );
-      await this.#changes.settled(revision);
+      // First, so that nothing is written for an issuer that is known not to respond.
+      await this.#keys.metadata(issuer.url);
+      reading = await this.#readings.begin(known);
+      if (reading !== undefined) await this.#readings.end(reading, await this.#ask(issuer, reading));
     } catch (error) {
-      if (!(error instanceof NoLongerError)) {
-        throw new StatusError(Code.UNAVAILABLE, this.#wordsOf(issuer, error, requestId));
-      }
-      // Another authority may have used the token at the same moment, and has got the next one.
-      const isReplaced = (state: State): boolean => state.people.link(link)?.refreshToken !== refreshToken;
-      const ended = (state: State): LogEvent[] => (isReplaced(state) ? [] : endedWith(state, link));
-      await this.#changes.settled(await this.#changes.issue(author, ended));
+      throw new StatusError(Code.UNAVAILABLE, this.#wordsOf(issuer, error, requestId));
+    } finally {
+      if (reading !== undefined) await this.#readings.giveUp(reading);
+    }
+  }
+
+  /** @returns what follows from what the issuer says */
+  async #ask(issuer: SignInIssuer, { link }: OwnReading): Promise<(state: State) => LogEvent[]> {
+    const { namespace, issuer: name, subject } = link;
+    try {
+      const again = await identifyAgain(issuer, link, { keys: this.#keys, now: this.#changes.now });
+      const { refreshToken } = again;
+      const value = { namespace, issuer: name, subject, scopes: scopesOfGroups(issuer.signIn, again), refreshToken };
+      return () => [{ $case: "personRead", value }];
+    } catch (error) {
+      if (error instanceof NoLongerError) return (state) => endedWith(state, link);
+      throw error;
     }
   }
 

@@ -341,7 +341,7 @@ async function openWithPerson(t: Test) {
   await apply(opened, token, { accounts: [account("ann", ["own"])] });
   const person = { issuer: "company", subject: "1" };
   const journal = await openJournal(store);
-  const unset = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n };
+  const unset = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n, reading: "" };
   const link = { namespace: "default", ...person, account: "ann", ...unset };
   await journal.commit(PORTICO, () => [{ $case: "personLinked", value: { link } }]);
   t.teardown(() => journal.close());

@@ -11,7 +11,7 @@ type LogEvent = NonNullable<Event["event"]>;
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const ANN = { namespace: "default", issuer: "company", subject: "1 of company" };
-const UNSET = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n };
+const UNSET = { scopes: [], created: undefined, read: undefined, refreshToken: "", revision: 0n, reading: "" };
 const SIGN_IN = {
   ...{ clientId: "portico", accountClaim: "email", trustClaim: false, groupsClaim: "groups", map: [] },
   ...{ createAccounts: true, mayAdminister: false },
@@ -78,6 +78,22 @@ t.test("a person, from the log, a draft and a snapshot", async (t) => {
   const frozen = state!.freeze();
   t.equal(formatOf(frozen), 3, "an earlier version would lose who is who");
   frozen.release();
+});
+
+t.test("a reading goes on until it ends, or a sign-in brings another refresh token", async (t) => {
+  const reading = (id: string): LogEvent => ({ $case: "personReading", value: { ...ANN, reading: id } });
+  for (const [what, state] of Object.entries(await states(reading("one")))) {
+    const now = () => state.people.link(ANN)?.reading;
+    t.equal(now(), "one", what);
+    apply(state, { $case: "personRead", value: { ...ANN, scopes: [], refreshToken: "next" } });
+    t.equal(now(), "one", "a configuration was applied");
+    apply(state, signedIn([], "second", ""));
+    t.equal(now(), "one", "a sign-in without a refresh token");
+    apply(state, signedIn([], "third", "other"));
+    t.equal(now(), "");
+    apply(state, reading("two"), reading(""));
+    t.equal(now(), "");
+  }
 });
 
 t.test("a scope of a group that an administrator took away, and gives, stays without the group", async (t) => {

@@ -11,7 +11,7 @@ import { accountChanged } from "./fold-accounts.js";
 import type { Person } from "./people-table.js";
 import type { State } from "./state.js";
 
-type Events = "personLinked" | "personSignedIn" | "personRead" | "personUnlinked";
+type Events = "personLinked" | "personSignedIn" | "personRead" | "personReading" | "personUnlinked";
 
 /** What an issuer has said about a person. */
 interface Said extends Person {
@@ -25,18 +25,27 @@ export const PEOPLE_FOLD: Pick<EventFolds, Events> = {
     const { namespace, issuer, subject, account } = link;
     if (state.trusts.issuer(namespace, issuer)?.signIn === undefined) return {};
     if (state.account(namespace, account) === undefined) return {};
-    state.people.putLink({ ...link, scopes: [], created, refreshToken: "", revision: BigInt(state.revision) });
+    const made = { scopes: [], created, refreshToken: "", revision: BigInt(state.revision), reading: "" };
+    state.people.putLink({ ...link, ...made });
     return { record: ["account linked", `${account}: ${issuer}:${subject}`] };
   },
   personSignedIn: (state, said, time) => {
     const link = state.people.link(said);
     if (link === undefined || state.people.isUsed(said.attemptSha256)) return {};
     state.people.use({ sha256: said.attemptSha256, expires: said.attemptExpires });
-    return { changes: read(state, link, said, time), record: ["signed in by an issuer", nameOf(link)] };
+    // The token by which a reading is under way is replaced.
+    const reading = said.refreshToken === "" ? link.reading : "";
+    const changes = read(state, { ...link, reading }, said, time);
+    return { changes, record: ["signed in by an issuer", nameOf(link)] };
   },
   personRead: (state, said, time) => {
     const link = state.people.link(said);
     return link === undefined ? {} : { changes: read(state, link, said, time) };
+  },
+  personReading: (state, { reading, ...person }) => {
+    const link = state.people.link(person);
+    if (link !== undefined) state.people.putLink({ ...link, reading });
+    return {};
   },
   personUnlinked: (state, person) => {
     const link = state.people.link(person);

@@ -83,6 +83,7 @@ export interface Event {
     | { $case: "personRead"; value: PersonRead }
     | { $case: "personUnlinked"; value: PersonUnlinked }
     | { $case: "backupRestored"; value: BackupRestored }
+    | { $case: "personReading"; value: PersonReading }
     | undefined;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
@@ -345,6 +346,16 @@ export interface PersonRead {
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
+/** An authority asks the issuer by the person's refresh token, which others then do not use. */
+export interface PersonReading {
+  namespace: string;
+  issuer: string;
+  subject: string;
+  /** As in PersonLink; empty when it has ended. */
+  reading: string;
+  _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
+}
+
 /** The account no longer stands for the person. What came of the link ends. */
 export interface PersonUnlinked {
   namespace: string;
@@ -580,6 +591,8 @@ export interface PersonLink {
   refreshToken: string;
   /** The revision that made the link. It tells it from a later one of the same person. */
   revision: bigint;
+  /** The random ID of the request to the issuer by the refresh token that is under way. Empty if none is. */
+  reading: string;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -1093,6 +1106,9 @@ export const Event = {
       case "backupRestored":
         BackupRestored.encode(message.event.value, writer.uint32(642).fork()).join();
         break;
+      case "personReading":
+        PersonReading.encode(message.event.value, writer.uint32(650).fork()).join();
+        break;
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -1531,6 +1547,14 @@ export const Event = {
           }
 
           message.event = { $case: "backupRestored", value: BackupRestored.decode(reader, reader.uint32()) };
+          continue;
+        }
+        case 81: {
+          if (tag !== 650) {
+            break;
+          }
+
+          message.event = { $case: "personReading", value: PersonReading.decode(reader, reader.uint32()) };
           continue;
         }
       }
@@ -3291,6 +3315,78 @@ export const PersonRead = {
   },
 };
 
+function createBasePersonReading(): PersonReading {
+  return { namespace: "", issuer: "", subject: "", reading: "", _unknownFields: undefined };
+}
+
+export const PersonReading = {
+  encode(message: PersonReading, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.namespace !== "") {
+      writer.uint32(10).string(message.namespace);
+    }
+    if (message.issuer !== "") {
+      writer.uint32(18).string(message.issuer);
+    }
+    if (message.subject !== "") {
+      writer.uint32(26).string(message.subject);
+    }
+    if (message.reading !== "") {
+      writer.uint32(34).string(message.reading);
+    }
+    if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PersonReading {
+    const reader = openMessage(input);
+    const end = length === undefined ? reader.len : reader.pos + length;
+    const message = createBasePersonReading();
+    while (reader.pos < end) {
+      const tag = reader.uint32();
+      switch (tag >>> 3) {
+        case 1: {
+          if (tag !== 10) {
+            break;
+          }
+
+          message.namespace = reader.string();
+          continue;
+        }
+        case 2: {
+          if (tag !== 18) {
+            break;
+          }
+
+          message.issuer = reader.string();
+          continue;
+        }
+        case 3: {
+          if (tag !== 26) {
+            break;
+          }
+
+          message.subject = reader.string();
+          continue;
+        }
+        case 4: {
+          if (tag !== 34) {
+            break;
+          }
+
+          message.reading = reader.string();
+          continue;
+        }
+      }
+      if ((tag & 7) === 4 || tag === 0) {
+        break;
+      }
+      keepUnknownField(message, tag, reader.skip(tag & 7));
+    }
+    closeMessage(reader);
+    return message;
+  },
+};
+
 function createBasePersonUnlinked(): PersonUnlinked {
   return { namespace: "", issuer: "", subject: "", _unknownFields: undefined };
 }
@@ -4808,6 +4904,7 @@ function createBasePersonLink(): PersonLink {
     read: undefined,
     refreshToken: "",
     revision: 0n,
+    reading: "",
     _unknownFields: undefined,
   };
 }
@@ -4843,6 +4940,9 @@ export const PersonLink = {
         throw new globalThis.Error("value provided for field message.revision of type int64 too large");
       }
       writer.uint32(72).int64(message.revision);
+    }
+    if (message.reading !== "") {
+      writer.uint32(82).string(message.reading);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -4927,6 +5027,14 @@ export const PersonLink = {
           message.revision = reader.int64() as bigint;
           continue;
         }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.reading = reader.string();
+          continue;
+        }
       }
       if ((tag & 7) === 4 || tag === 0) {
         break;
@@ -4949,6 +5057,7 @@ export const PersonLink = {
     message.read = (object.read !== undefined && object.read !== null) ? Timestamp.fromPartial(object.read) : undefined;
     message.refreshToken = object.refreshToken ?? "";
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.reading = object.reading ?? "";
     return message;
   },
 };
