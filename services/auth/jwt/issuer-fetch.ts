@@ -7,6 +7,7 @@ import { isLoopback } from "../../../src/address/loopback.js";
 
 /** Maximum bytes of a response. */
 const MAX_DOCUMENT = 64 * 1024;
+const MAX_URL = 500;
 
 /** Why an issuer's server did not help, in words. */
 export class IssuerError extends Error {}
@@ -16,7 +17,7 @@ export class NoResponseError extends Error {}
 
 /** Why an issuer cannot have the URL, in words; undefined if it can. */
 export function issuerUrlProblem(text: string): string | undefined {
-  if (text.length > 500 || !URL.canParse(text))
+  if (text.length > MAX_URL || !URL.canParse(text))
     return "must be a URL, such as https://token.actions.githubusercontent.com";
   const { username, password, search, hash, href } = new URL(text);
   if (username !== "" || password !== "" || search !== "" || hash !== "") {
@@ -26,22 +27,30 @@ export function issuerUrlProblem(text: string): string | undefined {
   return isAllowed(new URL(text)) ? undefined : "must be https, or http for a loopback address";
 }
 
-/** Whether the authority, or a person's browser, may be sent there. */
-export function isAllowed({ protocol, hostname }: URL): boolean {
+/**
+ * Whether an issuer may name the endpoint in its document: then the authority, or a person's
+ * browser, goes there. Plain http on this computer is for issuers that are there themselves. Else
+ * the server of another could use the authority to reach what only this computer reaches.
+ */
+export function isEndpointOf(issuer: string, text: unknown): text is string {
+  if (typeof text !== "string" || text.length > MAX_URL || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || (isAllowed(url) && new URL(issuer).protocol === "http:");
+}
+
+/** Whether it is https, or stays on this computer. */
+function isAllowed({ protocol, hostname }: URL): boolean {
   return protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replace(/^\[(.*)\]$/, "$1")));
 }
 
 /**
- * A URL that an issuer names in its document. One of an https issuer is https: otherwise a stranger
- * could have the servers of this machine asked.
+ * The endpoint of a name, such as `token_endpoint`, in the document of an issuer.
  * @throws {IssuerError}
  */
 export function endpointOf(issuer: string, metadata: Readonly<Record<string, unknown>>, name: string): string {
   const { [name]: text } = metadata;
-  if (typeof text === "string" && URL.canParse(text)) {
-    const url = new URL(text);
-    if (isAllowed(url) && (url.protocol === "https:" || issuer.startsWith("http:"))) return text;
-  }
+  if (isEndpointOf(issuer, text)) return text;
   throw new IssuerError(`its document has no ${name} at https`);
 }
 
@@ -60,9 +69,11 @@ export interface IssuerResponse {
   readonly isObject: boolean;
 }
 
-/** @throws {IssuerError | NoResponseError} (rejects) */
+/**
+ * @param text the URL of the issuer's document, or of an endpoint of its
+ * @throws {IssuerError | NoResponseError} (rejects)
+ */
 export async function askIssuer(text: string, request: IssuerRequest): Promise<IssuerResponse> {
-  if (!URL.canParse(text) || !isAllowed(new URL(text))) throw new IssuerError(`${text.slice(0, 200)} is not https`);
   try {
     const { status, body } = await fetchBounded(text, request);
     const value = objectIn(body.toString("utf8"));

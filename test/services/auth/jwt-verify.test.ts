@@ -1,7 +1,7 @@
 // JWTs of every wrong kind, the keys of issuers, and the subjects of trusts (RFC 8725).
 import { SignJWT } from "jose";
 import t from "tap";
-import { IssuerError, issuerUrlProblem } from "../../../services/auth/jwt/issuer-fetch.js";
+import { IssuerError, isEndpointOf, issuerUrlProblem } from "../../../services/auth/jwt/issuer-fetch.js";
 import { FETCH_INTERVAL, IssuerKeys, MAX_AGE, MAX_STALE } from "../../../services/auth/jwt/issuer-keys.js";
 import { subjectProblem, trustOf } from "../../../services/auth/jwt/match.js";
 import { JwtError, verifyJwt } from "../../../services/auth/jwt/verify.js";
@@ -127,8 +127,9 @@ t.test("an issuer that does not respond in order", async (t) => {
     ["a list", /is no JSON object/, 200, "[]"],
     ["another issuer", /names another issuer/, 200, json({ issuer: "https://other.example", jwks_uri: issuer.url })],
     ["no address of keys", /has no jwks_uri/, 200, found({})],
-    ["an address of keys without TLS", /has no jwks_uri at https/, 200, found({ jwks_uri: "http://keys.example/" })],
-    ["an address that is a file", /has no jwks_uri at https/, 200, found({ jwks_uri: "file:///etc/passwd" })],
+    ["an address of keys without TLS", /no jwks_uri at https/, 200, found({ jwks_uri: "http://keys.example/" })],
+    ["an address that is a file", /no jwks_uri at https/, 200, found({ jwks_uri: "file:///etc/passwd" })],
+    ["an address with a password", /no jwks_uri at https/, 200, found({ jwks_uri: "https://a:b@keys.example/" })],
     ["a document that is too large", /is larger than/, 200, found({ jwks_uri: issuer.url, x: "x".repeat(65_536) })],
     ["a redirect", /fetch failed/, 302, "", { location: `${issuer.url}/keys` }],
   ];
@@ -171,6 +172,30 @@ t.test("the URL of an issuer", async (t) => {
   ]) {
     t.type(issuerUrlProblem(url), "string", url);
   }
+});
+
+t.test("which endpoints an issuer may name", async (t) => {
+  const [far, here] = ["https://a.example", "http://127.0.0.1:8080"];
+  for (const [issuer, endpoint] of [
+    [far, "https://keys.example/keys?v=2"],
+    [far, "https://10.0.0.1/keys"],
+    [here, "http://127.0.0.1:8081/keys"],
+    [here, "https://a.example/keys"],
+  ] as const)
+    t.ok(isEndpointOf(issuer, endpoint), `${endpoint} of ${issuer}`);
+  for (const [issuer, endpoint] of [
+    [far, "http://127.0.0.1:8080/keys"],
+    [far, "http://localhost/keys"],
+    [far, "http://[::1]/keys"],
+    [here, "http://[::ffff:127.0.0.1]/keys"],
+    [here, "http://a.example/keys"],
+    [far, "http://a.example/keys"],
+    [far, "file:///keys"],
+    [far, "/keys"],
+    [far, `https://a.example/${"k".repeat(500)}`],
+    [far, 7],
+  ] as const)
+    t.notOk(isEndpointOf(issuer, endpoint), `${endpoint} of ${issuer}`);
 });
 
 t.test("which subjects a trust may have", async (t) => {
