@@ -400,6 +400,18 @@ t.test("an account that is not listed stays if a person signs in to it by an iss
   t.same(await scopes(), ["own"]);
 });
 
+t.test("2,000 rules are planned and applied at once", async (t) => {
+  const opened = await open(t);
+  const token = await opened.login();
+  const many = {
+    rules: Array.from({ length: 2_000 }, (_, index) => rule(`rule-${index}`, { scope: `scope-${index}` })),
+  };
+  t.equal((await plan(opened, token, many)).after?.rules?.rules.length, 2_000);
+  await apply(opened, token, many);
+  const { configuration: now } = await opened.call(ConfigurationsService.read, {}, token);
+  t.equal(now?.rules?.rules.filter(({ id }) => id.startsWith("rule-")).length, 2_000);
+});
+
 t.test("two of one plan at once: one is applied, the other one refused", async (t) => {
   const opened = await open(t);
   const token = await opened.login();
