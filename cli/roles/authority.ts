@@ -65,11 +65,12 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   if (readInstallation(config.data) === undefined) await tryPorts(["grpc", "admin"], config);
   const tracer = openTracing("portico-authority", opening);
   const transport = await openTransport({ config, log, budget, closed });
-  // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
-  // not possible before.
+  // `registry` is assigned below. These functions are called when an enrolment is deleted or a
+  // configuration is applied, and that is not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
+  const checkServed: Registry["check"] = (service) => registry.check(service);
   const authority = closeWithProcess(
-    await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, closeWithProcess }),
+    await openOwnAuthority({ acceptTime, joinsOtherwise, checkServed }, { config, log, metrics, closeWithProcess }),
   );
   const guard = closeWithProcess(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
   // The guard must be ready before the port is open. Gateways that know the address from an earlier
@@ -91,7 +92,7 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
 }
 
 /** The options for opening the authority of this process, in addition to the settings. */
-interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise"> {}
+interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise" | "checkServed"> {}
 
 /**
  * Opens the store, and the authority on it. The process closes the store when it stops.

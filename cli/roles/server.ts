@@ -5,6 +5,7 @@ import { OAuthAuthority } from "../../gateway/built-in/oauth/authority.js";
 import { RefusalReporter } from "../../gateway/built-in/refusals.js";
 import { Usage } from "../../gateway/built-in/usage.js";
 import type { Authority } from "../../services/auth/authority.js";
+import type { Registry } from "../../services/registry/registry.js";
 import { OpenGuard, SYSTEM } from "../../src/access/guard.js";
 import { type HttpAddress, parseGrpcTarget } from "../../src/address/address.js";
 import { type Config, type Flags, SETTINGS } from "../../src/config/config.js";
@@ -61,11 +62,12 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
   if (isNew) await tryPorts(["http", "grpc", "admin"], config);
-  // `registry` is assigned below. This function is called when an enrolment is deleted, and that is
-  // not possible before.
+  // `registry` is assigned below. These functions are called when an enrolment is deleted or a
+  // configuration is applied, and that is not possible before.
   const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
+  const checkServed: Registry["check"] = (service) => registry.check(service);
   const authority = closeWithProcess(
-    await openOwnAuthority({ acceptTime, joinsOtherwise }, { config, log, metrics, closeWithProcess }),
+    await openOwnAuthority({ acceptTime, joinsOtherwise, checkServed }, { config, log, metrics, closeWithProcess }),
   );
   const access = accessTo(authority, { config, log });
   const guard = closeWithProcess(new OpenGuard({ ...access, log }));

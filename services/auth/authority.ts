@@ -118,6 +118,11 @@ export interface AuthorityOptions {
    * Throws a StatusError for a service that the registry cannot follow. Default: it follows all.
    */
   readonly checkService?: ((service: ConfiguredService) => void) | undefined;
+  /**
+   * Rejects with a StatusError for a service that the registry follows, and could not serve: its
+   * contract is read. Default: it serves all.
+   */
+  readonly checkServed?: ((service: ConfiguredService) => Promise<void>) | undefined;
 }
 
 const NO_LIMITS: AuditLimits = { retentionMs: Number.POSITIVE_INFINITY, maxBytes: Number.POSITIVE_INFINITY };
@@ -235,6 +240,7 @@ interface Parts {
 function serviceOf(options: AuthorityOptions, parts: Parts): Service {
   const { maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
   const { joinsOtherwise = () => false, checkService = () => undefined } = options;
+  const { checkServed = async () => undefined } = options;
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const issuerKeys = new IssuerKeys(clocks.elapsed);
   const jwts = new Jwts({ changes, keys: issuerKeys });
@@ -254,7 +260,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
       names({ changes }),
       ...[clients({ changes }), grants({ changes }), oauth({ changes, attempts, jwts, issuers: signIns })],
       ...[issuers({ changes }), trusts({ changes })],
-      configurations({ changes, maxRules, checkService }),
+      configurations({ changes, maxRules, checkService, checkServed }),
       audit({ changes, journal, stopping: stopping.signal }),
       ...[usage({ changes, window }), refusals({ changes })],
       policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, jwts, stopping: stopping.signal }),

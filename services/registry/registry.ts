@@ -29,10 +29,11 @@ import {
   type WatchRequest,
   type WatchResponse,
 } from "../../src/gen/portico/registry/v1/registry.js";
-import { ServiceSource } from "../../src/gen/portico/registry/v1/services.js";
+import { type ConfiguredService, ServiceSource } from "../../src/gen/portico/registry/v1/services.js";
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
+import { externalServiceOf } from "./configured-service.js";
 import { ConfiguredServices } from "./configured-services.js";
 import { Directory } from "./directory.js";
 import { endpointsOf, type InstanceEntry } from "./entry.js";
@@ -43,7 +44,7 @@ import { printSteps } from "./print-proto.js";
 import { Reach } from "./reach.js";
 import { RejectedInstances } from "./rejected-instances.js";
 import type { ServiceLog } from "./service-log.js";
-import { type ServicesOptions, services } from "./services.js";
+import { find, type ServicesOptions, services } from "./services.js";
 import type { NameProblem } from "./shared-names.js";
 
 /** How long a stream may be open before its first message, in milliseconds. */
@@ -98,6 +99,11 @@ export interface Registry {
    * configuration.
    */
   joinsOtherwise(service: string): boolean;
+  /**
+   * Reads the contract of a service that is to be configured, if its server responds.
+   * @throws {StatusError} (rejects) INVALID_ARGUMENT if Portico cannot serve it
+   */
+  check(service: ConfiguredService): Promise<void>;
   /**
    * Follows these services of the configuration file instead of the previous ones.
    * @throws {ConfigError} if a name is invalid; then nothing has changed
@@ -154,6 +160,9 @@ export function createRegistry(options: RegistryOptions): Registry {
     joinsOtherwise: (service) =>
       configured.services.has(service) ||
       directory.services.get(service)?.some(({ token }) => token === undefined) === true,
+    async check(service) {
+      await find(externalServiceOf(service), { ...parts, configured, isOwn, checkTlsFiles });
+    },
     configure: (services) => configured.setFile(services),
     tried: () => configured.external.tried(),
     close() {

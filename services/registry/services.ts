@@ -61,6 +61,8 @@ export interface ServicesOptions {
   readonly checkTlsFiles: (options: ServiceOptions) => void;
 }
 
+type FindOptions = Omit<ServicesOptions, "serviceLog" | "rejected">;
+
 /** The gRPC service portico.registry.v1.Services. */
 export function services(options: ServicesOptions): ServicePart {
   const { serviceLog, configured } = options;
@@ -136,15 +138,12 @@ async function put(
   { service: given, dryRun, create, keepDescriptors }: PutServiceRequest,
   context: BuiltInContext,
 ): Promise<PutServiceResponse> {
-  const { serviceLog, isOwn } = options;
+  const { serviceLog } = options;
   if (given === undefined) throw invalidArgument("service: must be given");
   const before = serviceLog.services.get(given.name);
   if (create && before !== undefined) throw alreadyExists(`There is a service ${given.name} already`);
   const isKept = keepDescriptors && given.descriptors.length === 0 && before !== undefined;
   const service = externalServiceOf(isKept ? { ...given, descriptors: before.descriptors } : given);
-  for (const { target } of service.targets) {
-    if (("host" in target && isOwn(target)) || isOfThisProcess(options.directory, target)) throw ownPort(target);
-  }
   const found = await find(service, options);
   await serviceLog.put(context, given, { create, keepDescriptors, dryRun });
   if (dryRun) return found;
@@ -187,8 +186,11 @@ function ownPort(target: ServiceTarget): StatusError {
  * What is found in the contract of a service that is to be added.
  * @throws {StatusError} (rejects) INVALID_ARGUMENT if Portico cannot serve it
  */
-async function find(service: ExternalService, options: ServicesOptions): Promise<PutServiceResponse> {
-  const { directory, connect } = options;
+export async function find(service: ExternalService, options: FindOptions): Promise<PutServiceResponse> {
+  const { directory, connect, isOwn } = options;
+  for (const { target } of service.targets) {
+    if (("host" in target && isOwn(target)) || isOfThisProcess(directory, target)) throw ownPort(target);
+  }
   const rules = await readHttpRules(service.options.httpRules).catch((error: Error) => {
     throw invalidArgument(`service.options.http_rules: ${error.message}`, error);
   });
@@ -218,7 +220,7 @@ function isOfPortico(grpcService: string): boolean {
  * The files for TLS that cannot be read now. They may be put into the folder later.
  * @throws {StatusError} INVALID_ARGUMENT for a file that is there, and is no PEM
  */
-function unreadableFiles({ descriptors, options }: ExternalService, { checkTlsFiles }: ServicesOptions): string[] {
+function unreadableFiles({ descriptors, options }: ExternalService, { checkTlsFiles }: FindOptions): string[] {
   try {
     checkTlsFiles(options);
     return [];
@@ -247,7 +249,7 @@ async function checked(
 }
 
 /** Targets that other services have too, and instances that joined with the name in another way. */
-function sharedTargets({ name, targets }: ExternalService, { configured, directory }: ServicesOptions): string[] {
+function sharedTargets({ name, targets }: ExternalService, { configured, directory }: FindOptions): string[] {
   const own = new Set(targets.map(({ target }) => formatServiceTarget(target)));
   const problems: string[] = [];
   for (const { service: other } of configured.services.values()) {

@@ -16,6 +16,7 @@ import {
   type PlanConfigurationRequest,
   type PlanConfigurationResponse,
 } from "../../../src/gen/portico/auth/v1/configurations.js";
+import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { AdminShare } from "../endpoints/admin-share.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
@@ -24,13 +25,18 @@ import { checkResources } from "../endpoints/rules.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { AccountState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
-import type { Draft } from "./draft.js";
-import { type PlanOptions, planOf } from "./plan.js";
+import { type Draft, inItem, type Wanted } from "./draft.js";
+import { changedServices, type PlanOptions, planOf } from "./plan.js";
 import { configurationOf, differenceOf, etagOf, inShare, unlisted } from "./read.js";
 import { LIMITS, RULES, SECTIONS, type Section } from "./sections.js";
 
+/** Services whose contracts are read at once. */
+const CHECKED_AT_ONCE = 16;
+
 interface Options extends Pick<PlanOptions, "maxRules" | "checkService"> {
   readonly changes: Changes;
+  /** Rejects with a StatusError for a service that could not be served. */
+  readonly checkServed: (service: ConfiguredService) => Promise<void>;
 }
 
 export function configurations(options: Options): ServicePart {
@@ -56,7 +62,7 @@ export function configurations(options: Options): ServicePart {
 }
 
 async function plan(
-  { changes, ...options }: Options,
+  { changes, checkServed: _, ...options }: Options,
   { configuration, prune, resources }: PlanConfigurationRequest,
   context: Context,
 ): Promise<PlanConfigurationResponse> {
@@ -101,15 +107,34 @@ function previewedAccounts(before: State, { state, namespace }: Draft): Previewe
     .filter(({ scopes, after }) => scopes !== "refused" || after !== "refused");
 }
 
+/** @throws {StatusError} (rejects) naming the place of a service that could not be served */
+async function checkAllServed(
+  services: readonly Wanted<ConfiguredService>[],
+  checkServed: Options["checkServed"],
+): Promise<void> {
+  for (let start = 0; start < services.length; start += CHECKED_AT_ONCE) {
+    const checks = services.slice(start, start + CHECKED_AT_ONCE).map(async ({ item, place }) => {
+      const outcome = await checkServed(item).catch((error: unknown) => ({ error }));
+      if (outcome !== undefined)
+        inItem(place, () => {
+          throw outcome.error;
+        });
+    });
+    await Promise.all(checks);
+  }
+}
+
 /** @returns the revision; 0 if there was nothing to change */
 async function apply(
-  { changes, ...options }: Options,
+  { changes, checkServed, ...options }: Options,
   { configuration, prune, etag }: ApplyConfigurationRequest,
   context: Context,
 ): Promise<number> {
   const caller = accountOf(context);
   const wanted = checkedParts(configuration, caller);
   if ((LIMITS.of(wanted)?.length ?? 0) > 0) await changes.checkRestriction(LIMITS_RESTRICTION, "a limit of calls");
+  await changes.sync();
+  await checkAllServed(changedServices(changes.state, wanted), checkServed);
   let isEmpty = false;
   const revision = await changes.issue(authorOf(context), (state, now) => {
     if (etag !== "" && etag !== etagOf(state, caller.namespace)) throw moved();

@@ -55,7 +55,7 @@ export interface Differences<T> {
 export function differencesIn<T extends ConfiguredItem>(
   section: Section<T>,
   listed: readonly T[],
-  { state, namespace }: Draft,
+  { state, namespace }: Pick<Draft, "state" | "namespace">,
   checked: (item: T, place: string) => T,
 ): Differences<T> {
   const present = new Map(section.read(state, namespace).map((item) => [keyOf(item), item]));

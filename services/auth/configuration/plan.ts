@@ -4,6 +4,7 @@
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { AdminPart } from "../../../src/contract/admin-parts.js";
+import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { failedPrecondition, invalidArgument } from "../../../src/errors.js";
 import type { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
 import type { Configuration } from "../../../src/gen/portico/auth/v1/configurations.js";
@@ -24,7 +25,7 @@ import { checkFits, checkTrust } from "../jwt/trusts.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
 import { checkSize } from "../stored-services.js";
-import { type Differences, Draft, differencesIn, inItem } from "./draft.js";
+import { type Differences, Draft, differencesIn, inItem, type Wanted } from "./draft.js";
 import { inShare } from "./read.js";
 import { ACCOUNTS, configuredAccount, ISSUERS, LIMITS, RULES, SERVICES, TRUSTS } from "./sections.js";
 
@@ -110,6 +111,12 @@ function planServices(draft: Draft, { services }: Configuration, { prune, checkS
   for (const { item: service } of wanted) draft.add({ $case: "servicePut", value: { service } });
   const last = wanted.at(-1);
   if (last !== undefined) inItem("services", () => checkSize(draft.state, last.item));
+}
+
+/** The services that a configuration adds or changes. */
+export function changedServices(state: State, { services }: Configuration): readonly Wanted<ConfiguredService>[] {
+  const present = { state, namespace: DEFAULT_NAMESPACE };
+  return services === undefined ? [] : differencesIn(SERVICES, services.services, present, (service) => service).wanted;
 }
 
 function checkedAccount(account: Account, place: string): Account {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { Test } from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
+import { externalServiceOf } from "../../../services/registry/configured-service.js";
 import { createRegistry, type Registry } from "../../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../../src/access/guard.js";
 import type { Address } from "../../../src/address/address.js";
@@ -68,6 +69,8 @@ export async function openMesh(
     leaseMs: 5000,
     log,
     joinsOtherwise: (service) => registry.joinsOtherwise(service),
+    checkService: externalServiceOf,
+    checkServed: (service) => registry.check(service),
   });
   // The guard and the authority need each other, so calls of the guard wait until the authority is
   // open.

@@ -14,6 +14,7 @@ import { noServiceOptions } from "../../../src/config/service-options.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
+import { ConfigurationsService } from "../../../src/gen/portico/auth/v1/configurations.js";
 import { NamespacesService } from "../../../src/gen/portico/auth/v1/namespaces.js";
 import { type Instance, RegistryService, type WatchResponse } from "../../../src/gen/portico/registry/v1/registry.js";
 import type { ServiceOptions } from "../../../src/gen/portico/registry/v1/service_options.js";
@@ -450,6 +451,31 @@ t.test("what is wrong is refused with the field, and nothing is added", async (t
   t.same(await list(), []);
   await put(twice);
   await t.rejects(put(twice), { code: Code.ALREADY_EXISTS });
+});
+
+t.test("a configuration that is applied adds nothing that would be refused", async (t) => {
+  const mesh = await openMesh(t, { isOwn: (target) => "port" in target && target.port === 8080 });
+  const { list } = client(mesh);
+  const apply = ({ service }: PutServiceRequest) => {
+    const listed = { services: [toPut("good", ["b:1"]).service!, service!] };
+    const none = { rules: undefined, limits: undefined, accounts: undefined, issuers: undefined, trusts: undefined };
+    const configuration = { ...none, services: listed };
+    const request = { configuration, prune: false, etag: "" };
+    return unary(mesh.inProcess, ConfigurationsService.apply, request, { metadata: mesh.admin });
+  };
+  const alien = await shopServer(t, "grpc.health.x.Other", "portico.shop.Shop");
+  const cases: typeof REFUSED = [
+    ...REFUSED.filter(([, { service }]) => service !== undefined),
+    ["a port of its own", toPut("shop", ["127.0.0.1:8080"]), /^service\.targets: .*is a port of Portico itself/],
+    ["a contract that cannot be served", toPut("shop", [alien]), /portico\.shop\.Shop/],
+  ];
+  for (const [what, request, { source }] of cases) {
+    const message = new RegExp(source.replace("^service", "^services\\[1\\]"));
+    await t.rejects(apply(request), { code: Code.INVALID_ARGUMENT, message }, what);
+  }
+  t.same(await list(), []);
+  await apply(toPut("shop", [await shopServer(t)]));
+  t.same((await list()).map(({ service }) => service?.name).sort(), ["good", "shop"], "also if no server responds");
 });
 
 /** HTTP rules without a rule, of this many bytes. */
