@@ -5,7 +5,7 @@
 
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { LIMITS as LIMITS_RESTRICTION } from "../../../src/access/decide/restrictions.js";
-import { AdminPart, administers, scopesInWords } from "../../../src/contract/admin-parts.js";
+import { administers, scopesInWords } from "../../../src/contract/admin-parts.js";
 import { administeredBy } from "../../../src/contract/admin-resources.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { aborted, invalidArgument, permissionDenied } from "../../../src/errors.js";
@@ -18,7 +18,7 @@ import {
 } from "../../../src/gen/portico/auth/v1/configurations.js";
 import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
-import { AdminShare } from "../endpoints/admin-share.js";
+import { shareOfRules } from "../endpoints/admin-share.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
 import { type PreviewedAccount, previewOf } from "../endpoints/preview.js";
 import { checkResources } from "../endpoints/rules.js";
@@ -49,7 +49,7 @@ export function configurations(options: Options): ServicePart {
       await changes.sync();
       const { state } = changes;
       const { namespace } = caller;
-      const share = new AdminShare(state, caller, AdminPart.RULES);
+      const share = shareOfRules(state, caller);
       const read = (section: Section) => inShare(section, share, section.read(state, namespace));
       return {
         configuration: configurationOf((section) => (sections.includes(section) ? read(section) : undefined)),
@@ -76,7 +76,7 @@ async function plan(
   const planned = {
     etag: etagOf(state, namespace),
     ...differenceOf(state, draft.state, namespace),
-    kept: unlisted(draft.state, namespace, wanted, new AdminShare(state, caller, AdminPart.RULES)),
+    kept: unlisted(draft.state, namespace, wanted, shareOfRules(state, caller)),
   };
   // Last, because the state may change while it is made.
   const effects = await previewOf({

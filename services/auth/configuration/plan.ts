@@ -3,7 +3,6 @@
  * has those before it. Nothing that another item needs is deleted before that item has changed.
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { AdminPart } from "../../../src/contract/admin-parts.js";
 import { DEFAULT_NAMESPACE } from "../../../src/contract/names.js";
 import { failedPrecondition, invalidArgument } from "../../../src/errors.js";
 import type { Account } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -15,7 +14,7 @@ import type { Trust } from "../../../src/gen/portico/auth/v1/trusts.js";
 import type { ConfiguredService } from "../../../src/gen/portico/registry/v1/services.js";
 import { toTimestamp } from "../../../src/time.js";
 import { checkAccountName, checkedScopes, lastAdmin, logsInAsAdmin } from "../endpoints/accounts.js";
-import { AdminShare } from "../endpoints/admin-share.js";
+import { type AdminShare, shareOfRules } from "../endpoints/admin-share.js";
 import { checkMayChange, checkMayGive } from "../endpoints/administration.js";
 import { MAX_ACCOUNTS } from "../endpoints/checks.js";
 import { checkedLimit, MAX_LIMITS } from "../endpoints/limits.js";
@@ -48,7 +47,7 @@ export interface PlanOptions {
 export function planOf(state: State, configuration: Configuration, options: PlanOptions): Draft {
   const draft = new Draft(state, { namespace: options.caller.namespace, time: toTimestamp(options.now) });
   const { accounts, issuers, trusts } = configuration;
-  const share = new AdminShare(state, options.caller, AdminPart.RULES);
+  const share = shareOfRules(state, options.caller);
   planRules(draft, configuration, share, options);
   planLimits(draft, configuration, share, options);
   planServices(draft, configuration, options);

@@ -4,7 +4,7 @@
  * call that waited changes nothing once the right is taken away.
  */
 import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { type AdminPart, administers } from "../../../src/contract/admin-parts.js";
+import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
 import {
   administeredBy,
   isScopeOn,
@@ -21,6 +21,11 @@ import type { Rule } from "../../../src/gen/portico/auth/v1/rules.js";
 import type { State } from "../log/state/state.js";
 
 type Part = AdminPart.RULES | AdminPart.KEYS;
+
+/** The share of the rules and limits. */
+export function shareOfRules(state: State, caller: KnownCaller): AdminShare {
+  return new AdminShare(state, caller, AdminPart.RULES);
+}
 
 export class AdminShare {
   /** Whether it is all that the namespace has. */

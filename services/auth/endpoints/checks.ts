@@ -3,6 +3,7 @@
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { canonicalAddress } from "../../../src/address/client-address.js";
 import { requestIdOf } from "../../../src/call/metadata.js";
+import { isToken } from "../../../src/call/token.js";
 import { DEFAULT_NAMESPACE, GATEWAY, MAX_NAME, NAME } from "../../../src/contract/names.js";
 import { parsePattern, type Resource } from "../../../src/contract/resource.js";
 import { invalidArgument, permissionDenied, unauthenticated } from "../../../src/errors.js";
@@ -64,9 +65,10 @@ export function gatewayPart<D extends ServiceDefinition>(
   return { definition, implementation: Object.fromEntries(checked) };
 }
 
-function checkGateway({ caller, system }: BuiltInContext): void {
+/** @throws {StatusError} PERMISSION_DENIED unless a gateway, or this process, calls. */
+function checkGateway({ caller, system, endpoint }: BuiltInContext): void {
   if (system || caller?.enrolment === GATEWAY) return;
-  throw permissionDenied("Only gateways may call this");
+  throw permissionDenied(`Only gateways may call ${endpoint}`);
 }
 
 /**
@@ -98,6 +100,39 @@ export function checkEach(
     } catch (error) {
       throw invalidArgument(`${field}[${index}]: ${(error as Error).message}`);
     }
+  }
+}
+
+/** Maximum characters of a name in a report. */
+export const MAX_REPORTED_NAME = 256;
+
+/**
+ * Checks who reports. Others than gateways could report anything.
+ * @throws {StatusError} PERMISSION_DENIED or INVALID_ARGUMENT
+ */
+export function checkReporter(context: BuiltInContext, reporter: string): void {
+  checkGateway(context);
+  if (reporter !== "" && reporter.length <= MAX_REPORTED_NAME) return;
+  throw invalidArgument(`reporter: must have 1 to ${MAX_REPORTED_NAME} characters`);
+}
+
+/** @throws {StatusError} INVALID_ARGUMENT for a whole key: it must not be sent around. */
+export function checkKeyPrefix(key: string): void {
+  if (isToken(key)) throw invalidArgument("key: must be a prefix, such as ptk_4fGh81; never the key itself");
+}
+
+/**
+ * Checks a message that a request must have.
+ * @param field the name of the message's field in the request
+ * @param check its errors begin with the name of a field of the message
+ * @throws {StatusError} INVALID_ARGUMENT naming the field.
+ */
+export function checkMessage<T>(field: string, message: T | undefined, check: (message: T) => T): T {
+  if (message === undefined) throw invalidArgument(`${field}: is missing`);
+  try {
+    return check(message);
+  } catch (error) {
+    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
   }
 }
 

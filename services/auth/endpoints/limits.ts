@@ -31,8 +31,8 @@ import type { LimitUses } from "../limits/uses.js";
 import type { Changes } from "../log/changelog/changes.js";
 import type { LogEvent } from "../log/changelog/decide.js";
 import type { State } from "../log/state/state.js";
-import { AdminShare } from "./admin-share.js";
-import { accountOf, authorOf, checkAddress } from "./checks.js";
+import { shareOfRules } from "./admin-share.js";
+import { accountOf, authorOf, checkAddress, checkMessage } from "./checks.js";
 import { findByPrefixOrName } from "./keys.js";
 import { type PageItems, pageOf } from "./page.js";
 
@@ -60,7 +60,7 @@ export function limits({ changes, uses }: Options): ServicePart {
       const caller = accountOf(context);
       const value = { namespace: caller.namespace, id };
       const decide = (state: State): LogEvent[] => {
-        shareOf(state, caller).checkLimitDeleted(presentOf(state, value.namespace, id));
+        shareOfRules(state, caller).checkLimitDeleted(presentOf(state, value.namespace, id));
         return [{ $case: "limitDeleted", value }];
       };
       await changes.make(authorOf(context), decide);
@@ -75,7 +75,7 @@ async function create(changes: Changes, asked: Limit, context: Context): Promise
   const { namespace } = caller;
   let limit = asked;
   const decide = (state: State): LogEvent[] => {
-    limit = shareOf(state, caller).checkedLimit(asked);
+    limit = shareOfRules(state, caller).checkedLimit(asked);
     if (state.limits.get(namespace, limit.id) !== undefined) {
       throw alreadyExists(`a limit with the ID ${limit.id} exists already`);
     }
@@ -99,7 +99,7 @@ async function set(changes: Changes, { limit: asked, expected }: SetLimitRequest
   let limit = checked;
   await changes.make(authorOf(context), (state) => {
     const replaced = presentOf(state, namespace, checked.id);
-    limit = shareOf(state, caller).checkedLimit(checked, replaced);
+    limit = shareOfRules(state, caller).checkedLimit(checked, replaced);
     if (expected !== undefined && !isSame(expected, replaced)) {
       throw aborted(`the limit ${limit.id} was changed meanwhile; list it and try again`);
     }
@@ -120,10 +120,6 @@ export function encodeLimit(limit: Limit): Uint8Array {
   return Limit.encode({ ...limit, delegated: undefined }).finish();
 }
 
-function shareOf(state: State, caller: KnownCaller): AdminShare {
-  return new AdminShare(state, caller, AdminPart.RULES);
-}
-
 /** @throws {StatusError} NOT_FOUND */
 function presentOf(state: State, namespace: string, id: string): Limit {
   const present = state.limits.get(namespace, id);
@@ -133,13 +129,7 @@ function presentOf(state: State, namespace: string, id: string): Limit {
 
 /** @param field the name of the limit's field in the request */
 export function checkedLimit(limit: Limit | undefined, field = "limit"): Limit {
-  if (limit === undefined) throw invalidArgument(`${field}: is missing`);
-  try {
-    return checkLimit(limit);
-  } catch (error) {
-    // The messages of `checkLimit` begin with the name of a field of the limit.
-    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
-  }
+  return checkMessage(field, limit, checkLimit);
 }
 
 async function listed(uses: LimitUses, namespace: string, limit: Limit): Promise<ListedLimit> {
@@ -149,7 +139,7 @@ async function listed(uses: LimitUses, namespace: string, limit: Limit): Promise
 
 /** The limits of a namespace that a caller sees, by ID. */
 function listOf(state: State, caller: KnownCaller): PageItems<Limit> {
-  const share = shareOf(state, caller);
+  const share = shareOfRules(state, caller);
   return {
     after(position) {
       const limits = state.limits.of(caller.namespace).map(({ limit }) => limit);

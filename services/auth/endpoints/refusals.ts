@@ -3,8 +3,7 @@
 import { isRequestId } from "../../../src/call/metadata.js";
 import { isToken } from "../../../src/call/token.js";
 import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
-import { GATEWAY } from "../../../src/contract/names.js";
-import { invalidArgument, permissionDenied } from "../../../src/errors.js";
+import { invalidArgument } from "../../../src/errors.js";
 import {
   type FindRefusalsRequest,
   type ListRefusalsRequest,
@@ -14,11 +13,11 @@ import {
   type Refused,
   type ReportedRefusals,
 } from "../../../src/gen/portico/auth/v1/refusals.js";
-import { type BuiltInContext, type Context, part, type ServicePart } from "../../../src/rpc/service.js";
+import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { durationMs, timestampMs, toDuration, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { chainOfRefusal } from "./chain.js";
-import { accountOf } from "./checks.js";
+import { accountOf, checkKeyPrefix, checkReporter, MAX_REPORTED_NAME } from "./checks.js";
 import { RefusalMemory } from "./refusal-log.js";
 
 const MINUTE = 60_000;
@@ -31,7 +30,6 @@ const MAX_FOUND = 100;
 /** Maximum groups in a report, and maximum calls of a group. */
 const MAX_REPORTED = 10_000;
 const MAX_LATEST = 100;
-const MAX_NAME_LENGTH = 256;
 
 interface Options {
   readonly changes: Changes;
@@ -45,10 +43,8 @@ export function refusals({ changes }: Options): ServicePart {
     list: (request, context) => list(log, request, { context, now: changes.now, started }),
     find: (request, context) => ({ refusals: find(log, request, context) }),
     report: (request, context) => {
-      checkReporter(context);
       const { reporter, groups } = request;
-      if (reporter === "" || reporter.length > MAX_NAME_LENGTH)
-        throw invalidArgument("reporter: must have 1 to 256 characters");
+      checkReporter(context, reporter);
       if (groups.length > MAX_REPORTED) throw invalidArgument(`groups: must be at most ${MAX_REPORTED}`);
       const { namespaces } = changes.state;
       return { last: log.add(request, (group) => isSane(group) && namespaces.has(group.namespace)) };
@@ -76,7 +72,7 @@ function list(
 ): ListRefusalsResponse {
   const span = request.span === undefined ? HOUR : durationMs(request.span);
   if (!(span >= MINUTE && span <= DAY)) throw invalidArgument("span: must be from a minute to a day");
-  checkPrefix(request.key);
+  checkKeyPrefix(request.key);
   if (request.endpoint !== "" && request.service === "")
     throw invalidArgument("service: is missing, whose endpoint it is");
   const from = now - span;
@@ -107,7 +103,7 @@ function list(
 
 function find(log: RefusalMemory, { requestId, key }: FindRefusalsRequest, context: Context): Refusal[] {
   if ((requestId === "") === (key === "")) throw invalidArgument("request_id: give it, or a key, not both");
-  checkPrefix(key);
+  checkKeyPrefix(key);
   if (requestId !== "" && !isRequestId(requestId)) throw invalidArgument("request_id: no request has such an ID");
   const found: Refusal[] = [];
   for (const { refused, latest } of seenBy(log, context)) {
@@ -142,17 +138,6 @@ function isAsked(refused: Refused, { account, key, service, endpoint }: ListRefu
   );
 }
 
-/** @throws {StatusError} INVALID_ARGUMENT for a whole key: it must not be sent around. */
-function checkPrefix(key: string): void {
-  if (isToken(key)) throw invalidArgument("key: must be a prefix, such as ptk_4fGh81; never the key itself");
-}
-
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: others could report anything. */
-function checkReporter({ caller, system, endpoint }: BuiltInContext): void {
-  if (system || caller?.enrolment === GATEWAY) return;
-  throw permissionDenied(`Only gateways may call ${endpoint}`);
-}
-
 /** A gateway repeats a report until it is accepted. So an invalid group is dropped, not refused. */
 function isSane({ refused, count, latest }: ReportedRefusals): boolean {
   if (refused === undefined) return false;
@@ -163,6 +148,6 @@ function isSane({ refused, count, latest }: ReportedRefusals): boolean {
     latest.length <= MAX_LATEST &&
     count >= BigInt(latest.length) &&
     count <= Number.MAX_SAFE_INTEGER &&
-    [endpoint, account, key, cause, ...names].every((name) => name.length <= MAX_NAME_LENGTH && !isToken(name))
+    [endpoint, account, key, cause, ...names].every((name) => name.length <= MAX_REPORTED_NAME && !isToken(name))
   );
 }

@@ -8,7 +8,6 @@ import { explainFor } from "../../../src/access/decide/agents.js";
 import { withinLimits } from "../../../src/access/decide/limits.js";
 import { checkRule, RuleSet } from "../../../src/access/decide/rules.js";
 import type { Caller } from "../../../src/call/caller.js";
-import { AdminPart } from "../../../src/contract/admin-parts.js";
 import type { Resource } from "../../../src/contract/resource.js";
 import { agentScopeOf } from "../../../src/contract/scope.js";
 import {
@@ -39,9 +38,9 @@ import { endedKeyWithPrefix } from "../log/state/ended-keys.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
 import { isMcpOnly, scopesOf } from "../oauth/scopes.js";
-import { AdminShare } from "./admin-share.js";
+import { shareOfRules } from "./admin-share.js";
 import { chainOf, chainOfDecision, chainOfEnded, type ExplainedAgent } from "./chain.js";
-import { accountOf, authorOf, checkLiteral } from "./checks.js";
+import { accountOf, authorOf, checkLiteral, checkMessage } from "./checks.js";
 import { findByPrefixOrName, shown } from "./keys.js";
 import { ALL_AT_ONCE, type PageItems, pageOf } from "./page.js";
 import { codeOf, isSelfGoverned, previewOf } from "./preview.js";
@@ -69,7 +68,7 @@ export function rules({ changes, maxRules, uses }: Options): ServicePart {
       const caller = accountOf(context);
       const { namespace } = caller;
       await changes.make(authorOf(context), (state) => {
-        shareOf(state, caller).checkRuleDeleted(presentOf(state, namespace, id));
+        shareOfRules(state, caller).checkRuleDeleted(presentOf(state, namespace, id));
         return [{ $case: "ruleDeleted", value: { namespace, id, replaced: false } }];
       });
       return {};
@@ -82,7 +81,7 @@ export function rules({ changes, maxRules, uses }: Options): ServicePart {
 async function create({ changes, maxRules }: Omit<Options, "uses">, rule: Rule, context: Context): Promise<Rule> {
   const caller = accountOf(context);
   await changes.make(authorOf(context), (state) => {
-    shareOf(state, caller).checkRule(rule);
+    shareOfRules(state, caller).checkRule(rule);
     const present = rulesOf(state, caller.namespace);
     if (present.has(rule.id)) throw taken(rule.id);
     if (present.size >= maxRules) {
@@ -103,7 +102,7 @@ async function set(changes: Changes, { rule: asked, expected }: SetRuleRequest, 
   // It may take access away, so it is made as a deletion is.
   await changes.make(authorOf(context), (state) => {
     const replaced = presentOf(state, namespace, rule.id);
-    shareOf(state, caller).checkRule(rule, replaced);
+    shareOfRules(state, caller).checkRule(rule, replaced);
     if (expected !== undefined && !isSame(expected, replaced)) {
       throw aborted(`the rule ${rule.id} was changed meanwhile; list it and try again`);
     }
@@ -143,7 +142,7 @@ async function explain(
     throw invalidArgument(`resource: rules do not govern ${resource.name}, whose endpoints declare who may call them`);
   }
   await changes.sync();
-  const share = shareOf(changes.state, own);
+  const share = shareOfRules(changes.state, own);
   share.checkResource("resource", resource, asked.resource);
   const request = share.isAll ? asked : ofOwnKeys(asked, own);
   const ended = endedKey(changes, request, namespace) ?? disabledAccount(changes.state, request, namespace);
@@ -271,7 +270,7 @@ async function preview(
   const id = change.$case === "delete" ? change.value : change.value.id;
   const removed = change.$case === "create" ? undefined : presentOf(changes.state, namespace, id);
   const added = change.$case === "delete" ? undefined : checkedRule(change.value, change.$case);
-  const share = shareOf(changes.state, caller);
+  const share = shareOfRules(changes.state, caller);
   if (added === undefined) share.checkRuleDeleted(removed!);
   else share.checkRule(added, removed);
   const effects = await previewOf({
@@ -289,13 +288,9 @@ function rulesOf(state: State, namespace: string): NamespaceState["rules"] {
   return state.namespaces.get(namespace)?.rules ?? new Map();
 }
 
-function shareOf(state: State, caller: KnownCaller): AdminShare {
-  return new AdminShare(state, caller, AdminPart.RULES);
-}
-
 /** The rules of a namespace that a caller sees, by descending priority and then by ID. */
 function listOf(state: State, caller: KnownCaller): PageItems<Rule> {
-  const share = shareOf(state, caller);
+  const share = shareOfRules(state, caller);
   const rules = [...rulesOf(state, caller.namespace).values()].filter((rule) => share.sees(rule));
   return {
     after(position) {
@@ -328,13 +323,7 @@ export function checkResources(resources: readonly string[]): void {
 
 /** @param field the name of the rule's field in the request */
 export function checkedRule(rule: Rule | undefined, field = "rule"): Rule {
-  if (rule === undefined) throw invalidArgument(`${field}: is missing`);
-  try {
-    return checkRule(rule);
-  } catch (error) {
-    // The messages of `checkRule` begin with the name of a field of the rule.
-    throw invalidArgument((error as Error).message.replace(/^(\w+) /, `${field}.$1: `), error);
-  }
+  return checkMessage(field, rule, checkRule);
 }
 
 function taken(id: string): StatusError {

@@ -1,6 +1,5 @@
 /** Usage: accepts the reports of gateways on how often endpoints are called, and lists the sums. */
 
-import { isToken } from "../../../src/call/token.js";
 import { AdminPart, administers } from "../../../src/contract/admin-parts.js";
 import { GATEWAY, SELF_GOVERNED } from "../../../src/contract/names.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
@@ -17,7 +16,7 @@ import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/se
 import { durationMs, timestampMs, toTimestamp } from "../../../src/time.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { unavailable } from "../log/changelog/journal.js";
-import { accountOf } from "./checks.js";
+import { accountOf, checkKeyPrefix, checkReporter, MAX_REPORTED_NAME } from "./checks.js";
 import { Count, Counts, numbersOf } from "./usage-counts.js";
 import { floor, HOUR, HOURS_KEPT, MINUTE, MINUTES_KEPT, type UsageWindow } from "./usage-window.js";
 
@@ -26,7 +25,6 @@ const DAY = 24 * HOUR;
 const MAX_HOURS_SPAN = 7 * DAY;
 const MAX_TALLIES = 10_000;
 const MAX_REPORTERS = 1_000;
-const MAX_NAME_LENGTH = 256;
 
 interface Options {
   readonly changes: Changes;
@@ -39,7 +37,7 @@ export function usage(options: Options): ServicePart {
   return part(UsageService, {
     list: (request, context) => list(options, request, context),
     report: (request, context) => {
-      checkReporter(context);
+      checkReporter(context, request.reporter);
       const { reporter, sequence, tallies, callers } = checked(request);
       if (sequence <= (last.get(reporter) ?? -1n)) return {};
       const { namespaces } = options.changes.state;
@@ -99,7 +97,7 @@ function forCaller(request: ListUsageRequest, context: BuiltInContext): ListUsag
     throw permissionDenied(
       `Forbidden call made to ${context.endpoint} by ${caller.account}: it may see its own usage only`,
     );
-  if (isToken(key)) throw invalidArgument("key: must be a prefix, such as ptk_4fGh81; never the key itself");
+  checkKeyPrefix(key);
   if (endpoint !== "" && service === "") throw invalidArgument("service: is missing, whose endpoint it is");
   if (service !== "" && (account !== "" || key !== "")) {
     throw invalidArgument("service: calls are counted by service, or by account and key; ask for one of the two");
@@ -136,16 +134,8 @@ function isOfCaller(tally: Tally, { account, key }: ListUsageRequest): boolean {
   return (account === "" || tally.account === account) && (key === "" || tally.key === key);
 }
 
-/** @throws {StatusError} PERMISSION_DENIED unless a gateway calls: others could report anything. */
-function checkReporter({ caller, system, endpoint }: BuiltInContext): void {
-  if (system || caller?.enrolment === GATEWAY) return;
-  throw permissionDenied(`Only gateways may call ${endpoint}`);
-}
-
 function checked({ reporter, sequence, tallies }: ReportUsageRequest) {
   const { tallies: all = [], callers = [] } = tallies ?? {};
-  if (reporter === "" || reporter.length > MAX_NAME_LENGTH)
-    throw invalidArgument("reporter: must have 1 to 256 characters");
   if (Math.max(all.length, callers.length) > MAX_TALLIES) {
     throw invalidArgument(`tallies: must be at most ${MAX_TALLIES} by endpoint, and as many by caller`);
   }
@@ -157,7 +147,7 @@ function isSane({ service, endpoint, account, key, byTime, byStatus, clientError
   const names = `${service}${endpoint}${account}${key}`;
   const numbers = [...byTime, ...byStatus, clientErrors, serverErrors];
   return (
-    names.length <= MAX_NAME_LENGTH &&
+    names.length <= MAX_REPORTED_NAME &&
     !/\s/.test(names) &&
     byTime.length <= BOUNDS.length &&
     byStatus.length <= COUNTED_STATUSES.length &&
