@@ -2,12 +2,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { createAuthority } from "../http2/certificates.js";
 import { pythonPrograms } from "../outside/tools.js";
-import { freePort } from "../support/ports.js";
+import { freePort, isOpen } from "../support/ports.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 import { codeOf } from "./markdown.js";
@@ -180,14 +179,4 @@ export async function startDocumented(
   };
   await until(isReady, { what: () => `${proxy.name} listens: ${said}` });
   return port;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const connected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return connected;
 }

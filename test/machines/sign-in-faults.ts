@@ -1,8 +1,9 @@
 /** Faults between the machines of a cluster while people sign in: their rows in docs/faults.md. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Safeguard } from "../faults/variant.js";
+import { randomOf } from "../support/random.js";
 import type { Cluster, Owner } from "./cluster.js";
-import { type Counts, pick, randomOf, SignIns, startIssuers } from "./sign-ins.js";
+import { type Counts, pick, SignIns, startIssuers } from "./sign-ins.js";
 
 /** How long a fault lasts, and the time after it, in milliseconds. A lease is three seconds. */
 const FAULT_MS = [1_000, 5_000] as const;

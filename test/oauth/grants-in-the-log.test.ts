@@ -4,15 +4,16 @@
 import t from "tap";
 import { fold } from "../../services/auth/log/state/fold.js";
 import { MAX_GRANT_ACCESS, MAX_GRANTS } from "../../services/auth/log/state/oauth-table.js";
-import { formatOf, partsOf } from "../../services/auth/log/state/snapshot-parts.js";
+import { formatOf } from "../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../services/auth/log/state/state.js";
 import { createToken, hashToken } from "../../src/call/token.js";
 import { Code as Status } from "../../src/errors.js";
-import { DeviceCode, type Event, Grant, OAuthClient, Snapshot } from "../../src/gen/portico/auth/log/v1/log.js";
+import { DeviceCode, type Event, Grant, OAuthClient } from "../../src/gen/portico/auth/log/v1/log.js";
 import { EnrolmentsService } from "../../src/gen/portico/auth/v1/enrolments.js";
 import { OAuthService } from "../../src/gen/portico/auth/v1/oauth.js";
 import { toTimestamp } from "../../src/time.js";
 import { isGood, open } from "../services/auth/open.js";
+import { restored } from "../services/auth/restored.js";
 import { openMemoryStore } from "../support/memory-store.js";
 import { consent, exchange } from "./at-the-authority.js";
 
@@ -77,10 +78,9 @@ t.test("a snapshot has clients, grants and device codes, in format 3", async (t)
   apply({ $case: "deviceCodeCreated", value: { code: DeviceCode.fromPartial(device) } });
   const frozen = state.freeze();
   t.equal(formatOf(frozen), 3);
-  const restored = new State();
-  await restored.merge(Snapshot.decode(Buffer.concat([...partsOf(frozen)])));
-  t.same(restored.oauth.freeze(), frozen.oauth);
-  t.same(restored.restrictions, ["limited-keys"], "a limited grant is a restriction");
+  const copy = await restored(state);
+  t.same(copy.oauth.freeze(), frozen.oauth);
+  t.same(copy.restrictions, ["limited-keys"], "a limited grant is a restriction");
   frozen.release();
 });
 

@@ -6,12 +6,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { collectionOf } from "../../src/store/collection.js";
 import { openServiceStore, openStore } from "../../src/store/open.js";
-import { freePort } from "../support/ports.js";
+import { freePort, isOpen } from "../support/ports.js";
 import { noPostgres, PASSWORD, type PostgresServer, startPostgres } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { inTime, until } from "../support/until.js";
@@ -53,18 +52,8 @@ async function pooled(t: Test, server: PostgresServer, mode: string): Promise<st
     if (child.exitCode === null && child.kill("SIGKILL")) await inTime(ended, "the pooler ends");
   });
   const what = () => `the pooler listens; it logged ${log}`;
-  await until(() => listens(port), { what });
+  await until(() => isOpen(port), { what });
   return server.url("portico", { through: port });
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const connected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return connected;
 }
 
 const REFUSED = {

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 
 /** Below the ports that systems choose for port 0 (Linux: from 32768, others from 49152). */
 const FIRST = 12_000;
@@ -20,4 +20,15 @@ export async function freePort(): Promise<number> {
     await new Promise((resolve) => listener.close(resolve));
     if (isFree) return port;
   }
+}
+
+/** Whether something listens on a port of 127.0.0.1. */
+export async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, "127.0.0.1");
+  const isConnected = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return isConnected;
 }

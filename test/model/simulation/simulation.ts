@@ -7,8 +7,9 @@
 import { Code, type StatusError } from "../../../src/errors.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { openMemoryStore } from "../../support/memory-store.js";
+import { randomOf } from "../../support/random.js";
 import { SimulatedAuthority, type SimulatedStream, type SimulationOptions } from "./simulated-authority.js";
-import { randomOf, VirtualTime } from "./virtual-time.js";
+import { VirtualTime } from "./virtual-time.js";
 
 export interface Figures {
   readonly changes: number;

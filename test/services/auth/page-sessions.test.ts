@@ -2,12 +2,12 @@
 // authorities agree on them. What ends them is in test/access/ended.test.ts.
 import t, { type Test } from "tap";
 import { fold } from "../../../services/auth/log/state/fold.js";
-import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { formatOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
 import { Code } from "../../../src/errors.js";
-import { type Event, PageSession, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { type Event, PageSession } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { AuditService } from "../../../src/gen/portico/auth/v1/audit.js";
 import { AuthService } from "../../../src/gen/portico/auth/v1/auth.js";
 import { EnrolmentsService } from "../../../src/gen/portico/auth/v1/enrolments.js";
@@ -18,6 +18,7 @@ import { toTimestamp } from "../../../src/time.js";
 import { openMemoryStore } from "../../support/memory-store.js";
 import { isGood, open, PASSWORD } from "./open.js";
 import { proven, renew, signIn } from "./page-browser.js";
+import { restored } from "./restored.js";
 
 const HOUR = 60 * 60_000;
 const MAX_SESSIONS = 100;
@@ -147,10 +148,9 @@ t.test("a snapshot has sessions, in format 3; a draft changes nothing of its bas
   start("one");
   const frozen = state.freeze();
   t.equal(formatOf(frozen), 3);
-  const restored = new State();
-  await restored.merge(Snapshot.decode(Buffer.concat([...partsOf(frozen)])));
   frozen.release();
-  for (const one of [state, restored, state.draft()]) t.match(callerOf(one, "one token"), { account: "ann" });
+  for (const one of [state, await restored(state), state.draft()])
+    t.match(callerOf(one, "one token"), { account: "ann" });
   state.draft().sessions.remove(hashToken("one"));
   t.ok(callerOf(state, "one token"));
 });

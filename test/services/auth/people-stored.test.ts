@@ -1,11 +1,12 @@
 // People, their links and used attempts are the same after a restart, from log and snapshot.
 import t from "tap";
 import { fold } from "../../../services/auth/log/state/fold.js";
-import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { formatOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
 import { hashToken } from "../../../src/call/token.js";
-import { type Event, Snapshot } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Event } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { toTimestamp } from "../../../src/time.js";
+import { restored } from "./restored.js";
 
 type LogEvent = NonNullable<Event["event"]>;
 
@@ -37,14 +38,6 @@ function apply(state: State, ...events: LogEvent[]): void {
     ...{ time: toTimestamp(NOW), actor: "portico", namespace: "default" },
     events: events.map((event) => ({ event })),
   });
-}
-
-async function restored(state: State): Promise<State> {
-  const copy = new State();
-  const frozen = state.freeze();
-  for (const part of partsOf(frozen)) await copy.merge(Snapshot.decode(part));
-  frozen.release();
-  return copy;
 }
 
 async function states(...more: LogEvent[]): Promise<Record<string, State>> {

@@ -1,12 +1,13 @@
 // Issuers, trusts and their tokens are the same after a restart, from the log and from a snapshot.
 import t from "tap";
 import { fold } from "../../../services/auth/log/state/fold.js";
-import { formatOf, partsOf } from "../../../services/auth/log/state/snapshot-parts.js";
+import { formatOf } from "../../../services/auth/log/state/snapshot-parts.js";
 import { State } from "../../../services/auth/log/state/state.js";
 import { MAX_TRUST_TOKENS, TrustTable } from "../../../services/auth/log/state/trust-table.js";
 import { hashToken } from "../../../src/call/token.js";
-import { type Entry, type Event, Snapshot, type TrustToken } from "../../../src/gen/portico/auth/log/v1/log.js";
+import type { Entry, Event, TrustToken } from "../../../src/gen/portico/auth/log/v1/log.js";
 import { toTimestamp } from "../../../src/time.js";
+import { restored } from "./restored.js";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const HOUR = 3_600_000;
@@ -55,14 +56,6 @@ function apply(state: State, ...events: NonNullable<Event["event"]>[]): void {
     events: events.map((event) => ({ event })),
   };
   fold(state, entry);
-}
-
-async function restored(state: State): Promise<State> {
-  const copy = new State();
-  const frozen = state.freeze();
-  for (const part of partsOf(frozen)) await copy.merge(Snapshot.decode(part));
-  frozen.release();
-  return copy;
 }
 
 const callerOf = (state: State, jti: string) => state.callerOf(hashToken(jti), NOW);

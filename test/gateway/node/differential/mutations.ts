@@ -1,4 +1,5 @@
 /** Random bytes made from the corpus. The same seed gives the same bytes. */
+import { randomOf } from "../../../support/random.js";
 import type { CorpusCase } from "./corpus.js";
 
 /** Maximum length of the bytes, so that a mutated case stays fast. */
@@ -31,23 +32,12 @@ const WORDS = [
   ...["ffffffffffffffff", "0", "1", "a", ";a=b", "\r\n ", "\r\n\t"],
 ];
 
-/** Numbers from 0 to 1 (mulberry32, public domain, https://github.com/cprosche/mulberry32). */
-export function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export class Mutations {
   readonly #random: () => number;
   readonly #cases: readonly CorpusCase[];
 
   constructor(seed: number, cases: readonly CorpusCase[]) {
-    this.#random = random(seed);
+    this.#random = randomOf(seed);
     this.#cases = cases;
   }
 

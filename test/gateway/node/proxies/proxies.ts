@@ -5,11 +5,10 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
-import { freePort } from "../../../support/ports.js";
+import { freePort, isOpen } from "../../../support/ports.js";
 
 export interface Proxy {
   readonly name: string;
@@ -127,14 +126,4 @@ export async function startProxy(t: Test, proxy: Proxy, server: string, mark: st
     await sleep(10);
   }
   return port;
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, "127.0.0.1");
-  const isConnected = await once(socket, "connect").then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
 }
