@@ -4,6 +4,7 @@
  * person becomes an account (accounts.ts).
  */
 import type { Logger } from "pino";
+import { qualifiedName } from "../../../src/contract/names.js";
 import { Code, StatusError } from "../../../src/errors.js";
 import type { PersonLink } from "../../../src/gen/portico/auth/log/v1/log.js";
 import type {
@@ -34,7 +35,7 @@ import {
   NoLongerError,
 } from "./openid.js";
 import { type OwnReading, Readings } from "./readings.js";
-import { callbackPathOf, idOf, type SignInIssuer, signInIssuer } from "./settings.js";
+import { callbackPathOf, type SignInIssuer, signInIssuer } from "./settings.js";
 
 /** For how long an issuer vouches that gives no refresh token, in milliseconds. */
 const SIGN_IN_LIFE = 60 * 60_000;
@@ -186,7 +187,7 @@ export class IssuerSignIns {
 
   async #read(known: PersonLink, requestId: string): Promise<void> {
     const { namespace, issuer: name } = known;
-    const issuer = signInIssuer(this.#changes.state, idOf({ namespace, name }));
+    const issuer = signInIssuer(this.#changes.state, qualifiedName({ namespace, name }));
     if (issuer === undefined) return;
     let reading: OwnReading | undefined;
     try {
