@@ -122,6 +122,20 @@ t.test("pages cannot be framed, sent by other pages, forged or sent twice", asyn
   t.match(denied.location, /error=access_denied.*iss=/);
 });
 
+t.test("pages of other origins send no forms of sign-in and consent, whatever PORTICO_CORS allows", async (t) => {
+  const door = await openDoor(t, { flags: { cors: "*" } });
+  await door.auth("Clients/Create", { name: "app", redirectUris: [REDIRECT], confidential: false });
+  const signIn = await visit(authorizeUrl(door));
+  const page = await submit(door, signIn, PERSON);
+  for (const site of ["cross-site", "same-site"]) {
+    const foreign = { "sec-fetch-site": site, origin: "https://evil.example" };
+    t.equal((await submit(door, signIn, PERSON, foreign)).status, 403);
+    t.equal((await submit(door, page, { decision: "allow" }, foreign)).status, 403);
+    t.equal((await submit(door, await visit(`${door.url}/device`), PERSON, foreign)).status, 403);
+  }
+  t.equal((await submit(door, page, { decision: "allow" })).status, 303);
+});
+
 t.test("a wrong password is 401, then 429", async (t) => {
   const { door } = await openWithClient(t);
   const signIn = await visit(authorizeUrl(door));

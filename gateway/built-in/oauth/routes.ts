@@ -15,6 +15,7 @@ import { Code, StatusError } from "../../../src/errors.js";
 import { HttpError } from "../../http/errors.js";
 import type { BareResponse, BuiltInRoutes, GatewayRequest, GatewayRequestHead } from "../../http/message.js";
 import { anyOrigin, type ProtectedResource } from "../../http/protected-resource.js";
+import { isOfAnotherOrigin } from "../../stages/cors.js";
 import { CALLBACK } from "./attempt-cookie.js";
 import { AuthorizationPages, type AuthorizeOptions } from "./authorize.js";
 import { issuerIn, SIGN_IN } from "./issuer-pages.js";
@@ -40,9 +41,9 @@ export class OAuthRoutes implements BuiltInRoutes {
     this.#pages = new AuthorizationPages(options);
     const pages = this.#pages;
     this.#posts = new Map<string, Post>([
-      ["/oauth/authorize", asPage((request) => pages.signIn(request))],
-      ["/oauth/consent", asPage((request) => pages.consent(request))],
-      ["/device", asPage((request) => pages.signInForDevice(request))],
+      ["/oauth/authorize", ofOwnPage((request) => pages.signIn(request))],
+      ["/oauth/consent", ofOwnPage((request) => pages.consent(request))],
+      ["/device", ofOwnPage((request) => pages.signInForDevice(request))],
       ["/oauth/token", (request) => token(options, request)],
       ["/oauth/revoke", (request) => revoke(options, request)],
       ["/oauth/introspect", (request) => introspect(options, request)],
@@ -89,6 +90,14 @@ export class OAuthRoutes implements BuiltInRoutes {
     };
     return { status: 200, body: JSON.stringify(metadata), headers: anyOrigin(request) };
   }
+}
+
+/** As `asPage`, for a form. PORTICO_CORS is about callers of services: no other page sends one. */
+function ofOwnPage(run: Post): Post {
+  return asPage(async (request: GatewayRequest) => {
+    if (!isOfAnotherOrigin(request.headers)) return run(request);
+    throw new HttpError(403, "Only a page of this gateway may send this form.");
+  });
 }
 
 /** Shows a person every error as a page. */
