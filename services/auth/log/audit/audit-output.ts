@@ -113,30 +113,48 @@ async function writeAll(bytes: Buffer, writeSome: (bytes: Buffer) => Promise<num
 }
 
 /** Writes without `process.stdout`, which would stop the process for a slow reader of a pipe. */
-class StandardOutput implements AuditOutput {
+export class StandardOutput implements AuditOutput {
   readonly name = "standard output";
+  readonly #descriptor: number;
+  readonly #maxMs: number;
   /** The last write, where it has not ended. */
   #writing: Promise<void> | undefined;
-  /** Whether the last write failed, and may have left a part of a line. */
+  /** Whether a part of a line may have been written last. */
   #isTorn = false;
+  /** The lines of the last call if they were written, but only after the call had failed. */
+  #late = "";
+
+  /** The parameters are for tests. */
+  constructor(descriptor = STDOUT, maxMs = MAX_WRITE_MS) {
+    this.#descriptor = descriptor;
+    this.#maxMs = maxMs;
+  }
 
   async write(lines: readonly string[]): Promise<void> {
-    await inTime(this.#writing);
-    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${lines.join("")}`);
+    await inTime(this.#writing, this.#maxMs);
+    const text = lines.join("");
+    const rest = text.startsWith(this.#late) ? text.slice(this.#late.length) : text;
+    const bytes = Buffer.from(`${this.#isTorn ? "\n" : ""}${rest}`);
     this.#isTorn = true;
-    this.#writing = writeAll(bytes, writeStdout).finally(() => {
-      this.#writing = undefined;
-    });
-    await inTime(this.#writing);
-    this.#isTorn = false;
+    this.#late = "";
+    this.#writing = writeAll(bytes, (some) => writeSome(this.#descriptor, some))
+      .then(() => {
+        this.#isTorn = false;
+        this.#late = text;
+      })
+      .finally(() => {
+        this.#writing = undefined;
+      });
+    await inTime(this.#writing, this.#maxMs);
+    this.#late = "";
   }
 
   async close(): Promise<void> {}
 }
 
-function writeStdout(bytes: Buffer): Promise<number> {
+function writeSome(descriptor: number, bytes: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
-    write(STDOUT, bytes, (error, written) => {
+    write(descriptor, bytes, (error, written) => {
       if (error === null) resolve(written);
       else if (error.code === "EAGAIN") setTimeout(resolve, 10, 0);
       else reject(error);
@@ -145,7 +163,7 @@ function writeStdout(bytes: Buffer): Promise<number> {
 }
 
 /** @throws {Error} when it takes too long; it goes on then */
-async function inTime(writing: Promise<void> | undefined): Promise<void> {
+async function inTime(writing: Promise<void> | undefined, maxMs: number): Promise<void> {
   if (writing === undefined) return;
-  await within(MAX_WRITE_MS, writing, () => new Error(`its reader takes nothing for ${MAX_WRITE_MS / 1000} s`));
+  await within(maxMs, writing, () => new Error(`its reader takes nothing for ${maxMs / 1000} s`));
 }
