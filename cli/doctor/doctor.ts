@@ -78,14 +78,17 @@ function localChecks({ env, signal }: Surroundings, { role, service, flags }: Lo
     ["certificates", async () => checkCertificates(role, config)],
     ["DNS", () => checkNames(role, config)],
   ];
-  return [...common, ...(STORE.includes(role) ? storeChecks(role, config) : joiningChecks(role, service, config))];
+  return [
+    ...common,
+    ...(STORE.includes(role) ? storeChecks(role, config, signal) : joiningChecks(role, service, config)),
+  ];
 }
 
-function storeChecks(role: RoleName, config: Config): NamedCheck[] {
+function storeChecks(role: RoleName, config: Config, signal: AbortSignal): NamedCheck[] {
   const { data, store } = config;
   const folder = isPostgresUrl(store) ? data : dirname(storeFileOf("authority", store, data));
   return [
-    ["store", () => checkStore(config)],
+    ["store", () => checkStore(config, signal)],
     ...(role === "server" ? [["store", () => checkServiceStore(config)] as const] : []),
     ["disk", () => checkFolder(data, SETTINGS.data.variable)],
     ...(folder === data ? [] : [["disk", () => checkFolder(folder, SETTINGS.store.variable)] as const]),

@@ -12,14 +12,35 @@ export async function checkRole(role: RoleName, config: Config, signal: AbortSig
   const { unchecked } = findingsOf("ready");
   const { variable } = SETTINGS.admin;
   if (config.admin.port === 0) return [unchecked(`Where the admin port is cannot be known: ${variable} has port 0`)];
-  const address = formatAddress(reachable(config.admin));
+  const answer = await askProcess(config, signal);
+  if (answer !== undefined) return readinessFindings(role, config, answer.status, answer.said);
+  const address = adminAddress(config);
+  return [unchecked(`No process responds at ${address} (${variable}). Start it with: portico ${role}`)];
+}
+
+/** Whether a process of Portico responds at the admin port of the settings. */
+export async function isRunning(config: Config, signal: AbortSignal): Promise<boolean> {
+  return config.admin.port !== 0 && (await askProcess(config, signal))?.said.Status !== undefined;
+}
+
+/** Where this machine reaches the admin port. */
+export function adminAddress({ admin }: Config): string {
+  return formatAddress(reachable(admin));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly said: Readiness;
+}
+
+async function askProcess(config: Config, signal: AbortSignal): Promise<Answer | undefined> {
   try {
     const request = { method: "GET", path: "/readyz", timeoutMs: DEADLINE_MS, signal } as const;
-    const { status, body } = await send(new URL(`http://${address}`), request);
-    return readinessFindings(role, config, status, parse(body));
+    const { status, body } = await send(new URL(`http://${adminAddress(config)}`), request);
+    return { status, said: parse(body) };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return [unchecked(`No process responds at ${address} (${variable}). Start it with: portico ${role}`)];
+    return undefined;
   }
 }
 

@@ -10,15 +10,21 @@ import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { compareClocks, compareWithStore } from "./clock.js";
 import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
+import { adminAddress, isRunning } from "./role.js";
 
 const { ok, warning } = findingsOf("store");
 
+const otherSettings = (config: Config) =>
+  `Portico responds at ${adminAddress(config)}. Run this with the settings of that process, such as ${SETTINGS.data.variable}`;
+
 /** The authority's store. */
-export async function checkStore(config: Config): Promise<readonly Finding[]> {
+export async function checkStore(config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
   const { store: url, data } = config;
   const isAbsent = !isPostgresUrl(url) && !existsSync(storeFileOf("authority", url, data));
   if (isAbsent && missedInstallation(data) === undefined) {
-    return [ok(`There is no store in ${data} yet: the first start creates it (${SETTINGS.store.variable})`)];
+    const nowhere = `There is no store in ${data}`;
+    if (await isRunning(config, signal)) return [warning(`${nowhere}, but ${otherSettings(config)}`)];
+    return [ok(`${nowhere} yet: the first start creates it (${SETTINGS.store.variable})`)];
   }
   return opened(
     (options) => openStore(url, data, options),

@@ -10,6 +10,7 @@ import { collectionOf } from "../../../src/store/collection.js";
 import { openStore } from "../../../src/store/open.js";
 import { createAuthority } from "../../http2/certificates.js";
 import { installation } from "../../support/installation.js";
+import { start } from "../../support/process.js";
 import { temporaryFolder } from "../../support/temporary.js";
 import { portico } from "../command-line.js";
 
@@ -42,6 +43,28 @@ const cases: Readonly<Record<string, Case>> = {
       check: "settings",
       state: "warning",
       text: /^Nothing reads PORTICO_MAX_BODDY: correct its name, or remove it; did you mean PORTICO_MAX_BODY\?/,
+    },
+  },
+  "a variable that is similar to others by its beginning only": {
+    role: "server",
+    cause: async () => ({ PORTICO_FOO: "1" }),
+    finding: {
+      check: "settings",
+      state: "warning",
+      text: /^Nothing reads PORTICO_FOO: correct its name, or remove it$/,
+    },
+  },
+  "a data folder that is not the one of the process that runs": {
+    role: "server",
+    cause: async (t, data) => {
+      const server = await start(["server"], { PORTICO_DATA: data, PORTICO_OWN_SERVICES: "none" });
+      t.teardown(() => server.stop());
+      return { PORTICO_ADMIN: new URL(server.address("Metrics")).host, PORTICO_DATA: join(data, "other") };
+    },
+    finding: {
+      check: "store",
+      state: "warning",
+      text: /^There is no store in .*other, but Portico responds at \S+ Run this with the settings of that process/,
     },
   },
   "a setting without effect on the role": {
