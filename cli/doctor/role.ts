@@ -12,8 +12,8 @@ export async function checkRole(role: RoleName, config: Config, signal: AbortSig
   const { unchecked } = findingsOf("ready");
   const { variable } = SETTINGS.admin;
   if (config.admin.port === 0) return [unchecked(`Where the admin port is cannot be known: ${variable} has port 0`)];
-  const answer = await askProcess(config, signal);
-  if (answer !== undefined) return readinessFindings(role, config, answer.status, answer.said);
+  const response = await askProcess(config, signal);
+  if (response !== undefined) return readinessFindings(role, config, response.status, response.said);
   const address = adminAddress(config);
   return [unchecked(`No process responds at ${address} (${variable}). Start it with: portico ${role}`)];
 }
@@ -28,12 +28,12 @@ export function adminAddress({ admin }: Config): string {
   return formatAddress(reachable(admin));
 }
 
-interface Answer {
+interface ReadinessResponse {
   readonly status: number;
   readonly said: Readiness;
 }
 
-async function askProcess(config: Config, signal: AbortSignal): Promise<Answer | undefined> {
+async function askProcess(config: Config, signal: AbortSignal): Promise<ReadinessResponse | undefined> {
   try {
     const request = { method: "GET", path: "/readyz", timeoutMs: DEADLINE_MS, signal } as const;
     const { status, body } = await send(new URL(`http://${adminAddress(config)}`), request);

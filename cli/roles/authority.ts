@@ -4,7 +4,7 @@
  */
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Authority, type AuthorityOptions, openAuthority } from "../../services/auth/authority.js";
+import { type Authority, openAuthority } from "../../services/auth/authority.js";
 import { externalServiceOf } from "../../services/registry/configured-service.js";
 import { createRegistry, type Registry } from "../../services/registry/registry.js";
 import { type Guard, OpenGuard, SYSTEM } from "../../src/access/guard.js";
@@ -65,12 +65,11 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
   if (readInstallation(config.data) === undefined) await tryPorts(["grpc", "admin"], config);
   const tracer = openTracing("portico-authority", opening);
   const transport = await openTransport({ config, log, budget, closed });
-  // `registry` is assigned below. These functions are called when an enrolment is deleted or a
-  // configuration is applied, and that is not possible before.
-  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const checkServed: Registry["check"] = (service) => registry.check(service);
   const authority = closeWithProcess(
-    await openOwnAuthority({ acceptTime, joinsOtherwise, checkServed }, { config, log, metrics, closeWithProcess }),
+    await openOwnAuthority(
+      { acceptTime, registry: (): Registry => registry },
+      { config, log, metrics, closeWithProcess },
+    ),
   );
   const guard = closeWithProcess(new OpenGuard({ ...accessTo(authority, { config, log }), log }));
   // The guard must be ready before the port is open. Gateways that know the address from an earlier
@@ -92,14 +91,20 @@ export async function openAuthorityProcess(opening: Process, { acceptTime }: Sto
 }
 
 /** The options for opening the authority of this process, in addition to the settings. */
-interface OwnAuthorityOptions extends StoreOptions, Pick<AuthorityOptions, "joinsOtherwise" | "checkServed"> {}
+interface OwnAuthorityOptions extends StoreOptions {
+  /**
+   * The registry of this process. It opens after the authority, and is asked when an enrolment is
+   * deleted or a configuration is applied, which is not possible before.
+   */
+  readonly registry: () => Pick<Registry, "joinsOtherwise" | "check">;
+}
 
 /**
  * Opens the store, and the authority on it. The process closes the store when it stops.
  * @throws {ConfigError|StoreError}
  */
 export async function openOwnAuthority(
-  options: OwnAuthorityOptions,
+  { registry, ...options }: OwnAuthorityOptions,
   { config, log, metrics, closeWithProcess }: Pick<Process, "config" | "log" | "metrics" | "closeWithProcess">,
 ): Promise<Authority & ProcessPart> {
   const { data: dataFolder, adminPassword, maxRules, lease: leaseMs, maxCallTime: maxCallMs } = config;
@@ -110,6 +115,8 @@ export async function openOwnAuthority(
   const store = closeWithProcess(watchErrors(opened, countStoreErrors("authority", metrics)));
   const given = {
     ...options,
+    joinsOtherwise: (service: string) => registry().joinsOtherwise(service),
+    checkServed: (service: Parameters<Registry["check"]>[0]) => registry().check(service),
     checkService: externalServiceOf,
     store,
     dataFolder,

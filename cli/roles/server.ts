@@ -62,12 +62,11 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   const transport = await openTransport({ config, log, budget, closed });
   const isNew = readInstallation(dataFolder) === undefined;
   if (isNew) await tryPorts(["http", "grpc", "admin"], config);
-  // `registry` is assigned below. These functions are called when an enrolment is deleted or a
-  // configuration is applied, and that is not possible before.
-  const joinsOtherwise = (service: string): boolean => registry.joinsOtherwise(service);
-  const checkServed: Registry["check"] = (service) => registry.check(service);
   const authority = closeWithProcess(
-    await openOwnAuthority({ acceptTime, joinsOtherwise, checkServed }, { config, log, metrics, closeWithProcess }),
+    await openOwnAuthority(
+      { acceptTime, registry: (): Registry => registry },
+      { config, log, metrics, closeWithProcess },
+    ),
   );
   const access = accessTo(authority, { config, log });
   const guard = closeWithProcess(new OpenGuard({ ...access, log }));

@@ -3,6 +3,7 @@
  * need the pages, which only a build creates.
  */
 import { accessTo, joinOwn, openOwnAuthority, openRegistry } from "../../../cli/roles/authority.js";
+import type { Registry } from "../../../services/registry/registry.js";
 import { OpenGuard } from "../../../src/access/guard.js";
 import { type ListNamespaces, listNamespacesOf } from "../../../src/kit/namespace-data.js";
 import { openGrpcPort } from "../../../src/process/grpc-port.js";
@@ -13,7 +14,7 @@ import type { Service } from "../../../src/rpc/service.js";
 export async function openCore(opening: Process, more: (list: ListNamespaces) => readonly Service[]) {
   const { log, closeWithProcess } = opening;
   const transport = await openTransport(opening);
-  const authority = closeWithProcess(await openOwnAuthority({ joinsOtherwise: () => false }, opening));
+  const authority = closeWithProcess(await openOwnAuthority({ registry: (): Registry => registry }, opening));
   const access = accessTo(authority, opening);
   const guard = closeWithProcess(new OpenGuard({ ...access, log }));
   await guard.ready();
