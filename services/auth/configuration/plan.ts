@@ -159,7 +159,7 @@ function scopesOwned(state: State, namespace: string, { name, scopes: owned }: A
     .filter(({ scopes }) => scopes.some((scope) => owned.includes(scope)))
     .map(({ issuer, subject, scopes: all }) => {
       const scopes = all.filter((scope) => !owned.includes(scope));
-      return { $case: "personRead", value: { namespace, issuer, subject, scopes, refreshToken: "" } };
+      return { $case: "personRead", value: { namespace, issuer, subject, scopes, refreshToken: "", notAsked: true } };
     });
 }
 

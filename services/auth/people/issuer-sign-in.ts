@@ -208,8 +208,8 @@ export class IssuerSignIns {
     try {
       const again = await identifyAgain(issuer, link, { keys: this.#keys, now: this.#changes.now });
       const { refreshToken } = again;
-      const value = { namespace, issuer: name, subject, scopes: scopesOfGroups(issuer.signIn, again), refreshToken };
-      return () => [{ $case: "personRead", value }];
+      const said = { scopes: scopesOfGroups(issuer.signIn, again), refreshToken, notAsked: false };
+      return () => [{ $case: "personRead", value: { namespace, issuer: name, subject, ...said } }];
     } catch (error) {
       if (error instanceof NoLongerError) return (state) => endedWith(state, link);
       throw error;

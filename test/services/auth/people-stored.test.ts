@@ -78,7 +78,7 @@ t.test("a reading goes on until it ends, or a sign-in brings another refresh tok
   for (const [what, state] of Object.entries(await states(reading("one")))) {
     const now = () => state.people.link(ANN)?.reading;
     t.equal(now(), "one", what);
-    apply(state, { $case: "personRead", value: { ...ANN, scopes: [], refreshToken: "next" } });
+    apply(state, { $case: "personRead", value: { ...ANN, scopes: [], refreshToken: "", notAsked: true } });
     t.equal(now(), "one", "a configuration was applied");
     apply(state, signedIn([], "second", ""));
     t.equal(now(), "one", "a sign-in without a refresh token");
@@ -86,6 +86,21 @@ t.test("a reading goes on until it ends, or a sign-in brings another refresh tok
     t.equal(now(), "");
     apply(state, reading("two"), reading(""));
     t.equal(now(), "");
+  }
+});
+
+t.test("when a person was last read is not moved by a configuration, for which no issuer is asked", async (t) => {
+  for (const [what, state] of Object.entries(await states())) {
+    const read = (notAsked: boolean) => {
+      const value = { ...ANN, scopes: [], refreshToken: "", notAsked };
+      fold(state, {
+        ...{ time: toTimestamp(NOW + 60_000), actor: "portico", namespace: "default" },
+        events: [{ event: { $case: "personRead", value } }],
+      });
+      return state.people.link(ANN)?.read;
+    };
+    t.same(read(true), toTimestamp(NOW), what);
+    t.same(read(false), toTimestamp(NOW + 60_000), what);
   }
 });
 

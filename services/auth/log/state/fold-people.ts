@@ -40,7 +40,7 @@ export const PEOPLE_FOLD: Pick<EventFolds, Events> = {
   },
   personRead: (state, said, time) => {
     const link = state.people.link(said);
-    return link === undefined ? {} : { changes: read(state, link, said, time) };
+    return link === undefined ? {} : { changes: read(state, link, said, said.notAsked ? link.read : time) };
   },
   personReading: (state, { reading, ...person }) => {
     const link = state.people.link(person);

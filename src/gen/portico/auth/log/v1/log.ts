@@ -343,6 +343,8 @@ export interface PersonRead {
   subject: string;
   scopes: string[];
   refreshToken: string;
+  /** The issuer was not asked: an administrator gave the account some of the scopes for its own. */
+  notAsked: boolean;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -3233,7 +3235,7 @@ export const PersonSignedIn = {
 };
 
 function createBasePersonRead(): PersonRead {
-  return { namespace: "", issuer: "", subject: "", scopes: [], refreshToken: "", _unknownFields: undefined };
+  return { namespace: "", issuer: "", subject: "", scopes: [], refreshToken: "", notAsked: false, _unknownFields: undefined };
 }
 
 export const PersonRead = {
@@ -3252,6 +3254,9 @@ export const PersonRead = {
     }
     if (message.refreshToken !== "") {
       writer.uint32(42).string(message.refreshToken);
+    }
+    if (message.notAsked !== false) {
+      writer.uint32(48).bool(message.notAsked);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -3302,6 +3307,14 @@ export const PersonRead = {
           }
 
           message.refreshToken = reader.string();
+          continue;
+        }
+        case 6: {
+          if (tag !== 48) {
+            break;
+          }
+
+          message.notAsked = reader.bool();
           continue;
         }
       }
