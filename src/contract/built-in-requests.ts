@@ -18,9 +18,9 @@ const MAX_REQUESTS: ReadonlyMap<string, number> = new Map([
   ["/portico.auth.v1.Auth/WhoAmI", 16 * 1024],
   // 10,000 resources, which a page for administrators sends.
   ["/portico.auth.v1.Rules/Preview", 4 * 1024 ** 2],
-  // A configuration with 10,000 rules, or with descriptors.
-  ["/portico.auth.v1.Configurations/Plan", 4 * 1024 ** 2],
-  ["/portico.auth.v1.Configurations/Apply", 4 * 1024 ** 2],
+  // What `portico apply` reads from a file. PORTICO_MAX_BODY may be lower.
+  ["/portico.auth.v1.Configurations/Plan", 16 * 1024 ** 2],
+  ["/portico.auth.v1.Configurations/Apply", 16 * 1024 ** 2],
   // Descriptors of 1 MiB in base64, and HTTP rules of 256 KiB in JSON.
   ["/portico.registry.v1.Services/Put", 2 * 1024 ** 2],
 ]);

@@ -40,7 +40,7 @@ async function signedIn(t: Test): Promise<SignedIn> {
   const code = await consentBy(at, { issuer, name: "company", subject: SUBJECT, audience: "portico" }, CLI);
   const tokens = await exchange(at, { $case: "code", value: code }, CLI);
   const journal = await openJournal(store);
-  const value = { ...ISSUER, scopes: ["operator"], refreshToken: "R1" };
+  const value = { ...ISSUER, scopes: ["operator"], refreshToken: "R1", notAsked: false };
   await journal.commit(PORTICO, () => [{ $case: "personRead", value }]);
   await journal.close();
   return { at, issuer, tokens };
