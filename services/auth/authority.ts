@@ -244,6 +244,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
   const issuerKeys = new IssuerKeys(clocks.elapsed);
   const jwts = new Jwts({ changes, keys: issuerKeys });
+  const storeWatch = new StoreWatch({ log, now, stopping: stopping.signal });
   const signIns = new IssuerSignIns({ changes, keys: issuerKeys, log, elapsed: clocks.elapsed });
   return {
     name: "auth",
@@ -263,7 +264,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
       configurations({ changes, maxRules, checkService, checkServed }),
       audit({ changes, journal, stopping: stopping.signal }),
       ...[usage({ changes, window }), refusals({ changes })],
-      policy({ journal, leases, storeWatch: new StoreWatch({ log, now }), keyUses, jwts, stopping: stopping.signal }),
+      policy({ journal, leases, storeWatch, keyUses, jwts, stopping: stopping.signal }),
       delegation({ journal, leaseMs }),
     ],
   };

@@ -6,6 +6,8 @@ interface Options {
   readonly log: Logger;
   /** Milliseconds by the monotonic clock. */
   readonly now: () => number;
+  /** Aborted when the authority is about to stop. What fails from then on is not logged. */
+  readonly stopping: AbortSignal;
 }
 
 /** Whether the last use of the store succeeded. */
@@ -38,7 +40,8 @@ export class StoreWatch {
   }
 
   #failed(error: unknown): void {
-    const { log, now } = this.#options;
+    const { log, now, stopping } = this.#options;
+    if (stopping.aborted) return;
     const cause = (error as Error).cause ?? error;
     const message =
       cause instanceof LostHistoryError ? cause.message : "the store does not respond: guards get no leases";
