@@ -113,7 +113,7 @@ t.test("the same sources give the same package, whoever packs them, where and wh
   const folder = join(temporaryFolder(t), LONG);
   const modules = join(folder, "node_modules");
   for (const name of readdirSync(".")) {
-    if (!LEFT_OUT.test(name)) cpSync(name, join(folder, name), { recursive: true });
+    if (!LEFT_OUT.test(name)) cpSync(name, join(folder, name), { recursive: true, verbatimSymlinks: true });
   }
   // The same files, or, in another file system, copies.
   execFileSync("sh", ["-c", 'cp -al node_modules "$0" 2>&- || { rm -rf "$0" && cp -a node_modules "$0"; }', modules]);
