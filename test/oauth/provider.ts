@@ -1,7 +1,7 @@
 /** A real issuer on this machine: oidc-provider, with its own pages of sign-in and consent. */
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair } from "jose";
+import { exportJWK, generateKeyPair, type JWK } from "jose";
 import Provider from "oidc-provider";
 import type { Test } from "tap";
 
@@ -9,7 +9,7 @@ export interface OpenProvider {
   readonly url: string;
   /** What it says about each person, by `sub`. It knows nobody else. */
   readonly people: Record<string, Record<string, unknown>>;
-  /** Replaces its keys, and forgets who has signed in. */
+  /** Replaces its keys by the one with this ID, and forgets who has signed in. */
   rollKeys(kid: string): Promise<void>;
   /** Whether it gives refresh tokens. */
   givesRefreshTokens: boolean;
@@ -25,6 +25,20 @@ export interface OpenProvider {
 }
 
 export const CLIENT = { clientId: "portico", clientSecret: "a secret that the issuer gave, of 43 characters" };
+
+/** Making an RSA key takes a tenth of a second, so the tests of a process share the keys. */
+const keys = new Map<string, Promise<JWK>>();
+
+function keyOf(kid: string): Promise<JWK> {
+  const key = keys.get(kid) ?? createKey(kid);
+  keys.set(kid, key);
+  return key;
+}
+
+async function createKey(kid: string): Promise<JWK> {
+  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+  return { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
+}
 
 /** @param redirectUri where it sends people back to */
 export async function openProvider(t: Test, redirectUri: string): Promise<OpenProvider> {
@@ -47,8 +61,7 @@ export async function openProvider(t: Test, redirectUri: string): Promise<OpenPr
     fails: false,
     refreshes: [],
     async rollKeys(kid) {
-      const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-      const jwks = { keys: [{ ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" }] };
+      const jwks = { keys: [await keyOf(kid)] };
       const client = {
         client_id: CLIENT.clientId,
         client_secret: CLIENT.clientSecret,
