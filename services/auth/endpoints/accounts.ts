@@ -3,6 +3,7 @@
  * passwords.
  */
 
+import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { checkHeldScope } from "../../../src/contract/admin-resources.js";
 import { ACCOUNT_NAME, ADMIN_SCOPE } from "../../../src/contract/names.js";
 import {
@@ -31,7 +32,7 @@ import type { State } from "../log/state/state.js";
 import type { Attempts } from "../login/attempts.js";
 import { checkPassword, type Passwords } from "../login/passwords.js";
 import { link, unlink } from "../people/linking.js";
-import { checkMayChange, checkMayGive, mayReset } from "./administration.js";
+import { checkGroups, checkMayChange, checkMayGive, mayReset } from "./administration.js";
 import { accountOf, authorOf, checkEach, MAX_ACCOUNTS, originOf } from "./checks.js";
 import { type PageItems, pageOf } from "./page.js";
 
@@ -171,9 +172,18 @@ async function setPassword(
   const password = await passwords.hash(newPassword);
   await changes.make(authorOf(context), (state) => {
     const found = find(state, namespace, name);
-    if (name !== caller.account) checkMayChange(caller, found);
+    if (name !== caller.account) checkMayTakeOver(state, caller, found);
     return [{ $case: "passwordSet", value: { namespace, name, password } }];
   });
+}
+
+/** Checks what follows from knowing the password of an account, now and after its next sign-in. */
+function checkMayTakeOver(state: State, caller: KnownCaller, account: AccountState): void {
+  checkMayChange(caller, account);
+  for (const { namespace, issuer: name } of state.people.linksOf(caller.namespace, account.name)) {
+    const issuer = state.trusts.issuer(namespace, name);
+    if (issuer !== undefined) checkGroups(caller, issuer);
+  }
 }
 
 function listOf(state: State, namespace: string): PageItems<Account> {

@@ -8,6 +8,7 @@ import { isScopeOn, scopeOn } from "../../../src/contract/admin-resources.js";
 import { ADMIN_SCOPE } from "../../../src/contract/names.js";
 import { isAgentScope } from "../../../src/contract/scope.js";
 import { invalidArgument, permissionDenied } from "../../../src/errors.js";
+import type { Issuer } from "../../../src/gen/portico/auth/v1/issuers.js";
 
 interface Named {
   readonly name: string;
@@ -23,6 +24,20 @@ export function checkMayChange(caller: KnownCaller, { name, scopes }: Named): vo
   if (scope === undefined || administers(caller)) return;
   throw permissionDenied(
     `name: ${name} holds the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
+  );
+}
+
+/**
+ * Only the scope `admin` links an account to a person whose groups may give it administration, or
+ * sets the password of one that is linked: who knows the password would administer from the
+ * person's next sign-in on.
+ * @throws {StatusError} PERMISSION_DENIED
+ */
+export function checkGroups(caller: KnownCaller, { name, signIn }: Pick<Issuer, "name" | "signIn">): void {
+  const scope = signIn?.map.map((given) => given.scope).find(isAdminScope);
+  if (scope === undefined || administers(caller)) return;
+  throw permissionDenied(
+    `groups of the issuer ${name} give the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
   );
 }
 

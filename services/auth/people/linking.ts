@@ -1,17 +1,13 @@
 /** An administrator says which account a person is. */
-import type { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { administers, isAdminScope } from "../../../src/contract/admin-parts.js";
-import { ADMIN_SCOPE } from "../../../src/contract/names.js";
-import { failedPrecondition, invalidArgument, notFound, permissionDenied } from "../../../src/errors.js";
+import { failedPrecondition, invalidArgument, notFound } from "../../../src/errors.js";
 import type {
   LinkAccountRequest,
   LinkAccountResponse,
   UnlinkAccountRequest,
   UnlinkAccountResponse,
 } from "../../../src/gen/portico/auth/v1/accounts.js";
-import type { IssuerSignIn } from "../../../src/gen/portico/auth/v1/issuers.js";
 import type { Context } from "../../../src/rpc/service.js";
-import { checkMayChange } from "../endpoints/administration.js";
+import { checkGroups, checkMayChange } from "../endpoints/administration.js";
 import { accountOf, authorOf } from "../endpoints/checks.js";
 import type { Changes } from "../log/changelog/changes.js";
 import { linked } from "./accounts.js";
@@ -35,7 +31,7 @@ export async function link(
     checkMayChange(caller, account);
     const { signIn } = state.trusts.issuer(namespace, issuer) ?? {};
     if (signIn === undefined) throw notFound(`no issuer with the name ${issuer} by which people sign in`);
-    checkMayBeGiven(caller, issuer, signIn);
+    checkGroups(caller, { name: issuer, signIn });
     const present = state.people.link({ namespace, issuer, subject });
     if (present?.account === name) return [];
     if (present !== undefined) {
@@ -44,19 +40,6 @@ export async function link(
     return [linked({ namespace, issuer, subject, account: name })];
   });
   return {};
-}
-
-/**
- * Only the scope `admin` links an account to people whose groups may give it administration:
- * whoever administers accounts may know its password.
- * @throws {StatusError} PERMISSION_DENIED
- */
-function checkMayBeGiven(caller: KnownCaller, issuer: string, { map }: IssuerSignIn): void {
-  const scope = map.map((given) => given.scope).find(isAdminScope);
-  if (scope === undefined || administers(caller)) return;
-  throw permissionDenied(
-    `issuer: groups of ${issuer} give the scope ${scope}; only an account with the scope ${ADMIN_SCOPE} may do this`,
-  );
 }
 
 /** When it returns, no gateway accepts what came of the links. */

@@ -133,7 +133,7 @@ t.test("who administers accounts alone does not touch what administers", async (
   await call(AccountsService.delete, { name: "new" }, accounts);
 });
 
-t.test("who administers accounts alone links none to people whose groups give administration", async (t) => {
+t.test("who administers accounts alone takes over none of people whose groups give administration", async (t) => {
   const { call, login } = await open(t);
   const admin = await login();
   const { accounts = "" } = await fill({ call, login });
@@ -145,14 +145,24 @@ t.test("who administers accounts alone links none to people whose groups give ad
   ] as const) {
     const signIn = { ...claims, map: [{ group: "all", scope }], mayAdminister: true };
     await call(IssuersService.create, { name, url: "https://a.example", signIn, clientSecret: "" }, admin);
-    // The account has a password that its creator knows, and would have the scopes of the person.
-    const link = (by: string) => call(AccountsService.link, { name: "plain", issuer: name, subject: "ann" }, by);
-    if (name === "staff") await link(accounts);
-    else {
-      const message = `issuer: groups of ${name} give the scope ${scope}; only an account with the scope admin may do this`;
-      await t.rejects(link(accounts), { code: Code.PERMISSION_DENIED, message });
+    // Whoever knows the password of the account would have the scopes of the person.
+    const of = `of-${name}`;
+    await call(AccountsService.create, { name: of, password: PASSWORD, scopes: [] }, accounts);
+    const link = (by: string) => call(AccountsService.link, { name: of, issuer: name, subject: "ann" }, by);
+    const request = { name: of, currentPassword: "", newPassword: "another one!" };
+    const setPassword = (by: string) => call(AccountsService.setPassword, request, by);
+    if (scope === "staff") {
+      await link(accounts);
+      await setPassword(accounts);
+      continue;
     }
+    const what = `groups of the issuer ${name} give the scope ${scope}`;
+    const message = `${what}; only an account with the scope admin may do this`;
+    await t.rejects(link(accounts), { code: Code.PERMISSION_DENIED, message });
+    await setPassword(accounts);
     await link(admin);
+    await t.rejects(setPassword(accounts), { code: Code.PERMISSION_DENIED, message });
+    await setPassword(admin);
   }
 });
 
