@@ -57,6 +57,6 @@ function decode(text: string): string {
   }
   throw new HttpError(
     400,
-    `The query has a broken percent-encoding, or one that is not UTF-8, in ${JSON.stringify(text.slice(0, 64))}`,
+    `A parameter has a broken percent-encoding, or one that is not UTF-8: ${JSON.stringify(text.slice(0, 64))}`,
   );
 }

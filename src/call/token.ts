@@ -55,13 +55,16 @@ export function holdsToken(text: string): boolean {
   return TOKEN_START.test(text);
 }
 
+/** A JWT (RFC 7519 §3): its header is a JSON object in base64url. */
+const JWT = /eyJ[\w-]+\.[\w-]+/;
+
 const ENCODED = /%([0-9a-f]{2})/gi;
 /** How many levels of percent-encoding are decoded to find a token. */
 const MAX_ENCODINGS = 3;
 
 /**
- * A path with `[secret]` for each segment that contains a token, percent-encoded or not. The result
- * may be logged and shown.
+ * A path with `[secret]` for each segment that contains a token or a JWT, percent-encoded or not.
+ * The result may be logged and shown.
  */
 export function withoutTokens(path: string): string {
   const segments = path.split("/");
@@ -73,7 +76,7 @@ function hidesToken(segment: string): boolean {
   for (let decoded = 0; decoded < MAX_ENCODINGS && text.includes("%"); decoded++) {
     text = text.replace(ENCODED, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   }
-  return holdsToken(text);
+  return holdsToken(text) || JWT.test(text);
 }
 
 const SCHEME = "Bearer ";

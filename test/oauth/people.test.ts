@@ -48,6 +48,9 @@ t.test("a person signs in, gets an account, and comes back as the same one", asy
   t.equal(page.status, 200, page.text);
   t.match(page.text, /You are signed in as <strong>ann@acme.example<\/strong>/);
   t.match(page.text, /Until 60 minutes from now/, "the issuer gives no refresh token");
+  const { records } = await door.auth<{ records: { actor: string; action: string }[] }>("Audit/List");
+  const created = records.find(({ action }) => action === "account created");
+  t.equal(created?.actor, "issuer:company", "the actor has the name of no account");
   const browser = new Browser(door);
   const tokens = await allow(door, browser, await signInAs(browser, "ann1"));
   t.same(await accountOf(door, tokens.access_token), {

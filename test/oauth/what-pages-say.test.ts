@@ -1,5 +1,6 @@
 // What the pages of sign-in and consent say about who asks, and that they let nothing out.
 import t from "tap";
+import { formActionOf } from "../../gateway/built-in/oauth/page.js";
 import { consent, type Door, openDoor, PERSON, submit, visit } from "./browser.js";
 import { grantTo, register } from "./granted.js";
 
@@ -53,4 +54,16 @@ t.test("a token in an address counts for nothing", async (t) => {
   const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
   t.equal((await fetch(`${door.url}/v1/auth/WhoAmI?access_token=${token}`, json)).status, 401);
   t.equal(await door.statusOf(token, "/v1/auth/WhoAmI"), 200);
+});
+
+t.test("a form leads to the origin of the redirect URI, or where that cannot be said, to its scheme", async (t) => {
+  for (const [redirectUri, source] of [
+    ["https://app.example:8443/callback?a=1", "https://app.example:8443"],
+    ["http://[::1]:8080/callback", "http:"],
+    ["https://app;script-src.example/callback", "https:"],
+    ["com.example.app:/callback", "com.example.app:"],
+    ["", ""],
+  ] as const) {
+    t.equal(formActionOf(redirectUri), source, redirectUri);
+  }
 });

@@ -132,7 +132,7 @@ export function redirect(location: string, headers: readonly string[] = []): Bar
 export function formActionOf(redirectUri: string): string {
   if (!URL.canParse(redirectUri)) return "";
   const { protocol, origin, hostname } = new URL(redirectUri);
-  // No source expression can have an IPv6 address (CSP3 §2.3.1).
-  const hasOrigin = (protocol === "https:" || protocol === "http:") && !hostname.startsWith("[");
+  // No source expression can have an IPv6 address or another character (CSP3 §2.3.1).
+  const hasOrigin = (protocol === "https:" || protocol === "http:") && /^[a-z0-9.-]+$/.test(hostname);
   return hasOrigin ? origin : protocol;
 }

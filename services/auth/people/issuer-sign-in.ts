@@ -162,7 +162,8 @@ export class IssuerSignIns {
       return [...found.events, { $case: "personSignedIn", value }];
     };
     const known = this.#changes.state.people.link({ namespace, issuer, subject });
-    const author = { namespace, account: known?.account ?? issuer, origin: requestOrigin(asked) };
+    // No account has a name with a colon.
+    const author = { namespace, account: known?.account ?? `issuer:${issuer}`, origin: requestOrigin(asked) };
     // What another group than before no longer gives is gone before the person goes on.
     await this.#changes.settled(await this.#changes.issue(author, decide));
     return outcome;

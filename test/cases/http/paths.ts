@@ -306,6 +306,13 @@ export const nowhere: readonly HttpCase[] = [
     detail: "No endpoint at /[secret]; see /openapi",
   },
   {
+    title: "nor is a JWT",
+    target: `/helloworld/${Buffer.from('{"alg":"ES256"}').toString("base64url")}.${"x".repeat(40)}.${"x".repeat(86)}`,
+    status: 404,
+    id: "helloworld",
+    detail: /^No endpoint at \/helloworld\/\[secret\];/,
+  },
+  {
     title: "a service whose main gRPC service has no endpoint Call, with the endpoints that the caller may call",
     target: "/auth",
     headers: [ADA],
