@@ -269,7 +269,8 @@ export interface AuditRecord {
   readonly revision: string;
   readonly time: Timestamp;
   /**
-   * The account that made the change; `portico` for the authority itself. For a failed login, the account in the
+   * The account that made the change; `portico` for the authority itself, and `issuer:<name>` for the account that a
+   * person got at the first sign-in by an issuer. For a failed login, the account in the
    * request, or `unknown account` where no account has that name: it may be a password in the wrong field.
    */
   readonly actor: string;

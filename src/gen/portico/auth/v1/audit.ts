@@ -17,7 +17,8 @@ export interface AuditRecord {
     | Timestamp
     | undefined;
   /**
-   * The account that made the change; `portico` for the authority itself. For a failed login, the account in the
+   * The account that made the change; `portico` for the authority itself, and `issuer:<name>` for the account that a
+   * person got at the first sign-in by an issuer. For a failed login, the account in the
    * request, or `unknown account` where no account has that name: it may be a password in the wrong field.
    */
   actor: string;
