@@ -51,7 +51,7 @@ export class Pools {
     const tenant = namespace === DEFAULT_NAMESPACE ? undefined : policy.tenantLimits;
     if (own === undefined && tenant === undefined) return undefined;
     // The guard that made the assertion has counted the call of its caller.
-    if (call.asserted && (admission.caller !== undefined || admission.service === undefined)) return undefined;
+    if (call.asserted && !isOwnCall(admission)) return undefined;
     const inOwn = own === undefined ? NONE : this.#find(policy, own, namespace, admission, call);
     const inTenant = tenant === undefined ? NONE : this.#find(policy, tenant, DEFAULT_NAMESPACE, admission, call);
     const found = inTenant.length === 0 ? inOwn : [...inOwn, ...inTenant];
@@ -143,6 +143,11 @@ export class Pools {
     }
     return group;
   }
+}
+
+/** Whether a service calls for itself, not for a caller of its own. */
+function isOwnCall({ caller, service }: Admission): boolean {
+  return caller?.enrolment !== undefined && caller.enrolment === service;
 }
 
 /** A pool for each budget of the limit, those that there are already among them. */
