@@ -58,9 +58,9 @@ async function opened(t: Test) {
 }
 
 /** The revision that set the limit: the only one for which something is lent. */
-async function revisionOf(borrower: Borrower): Promise<bigint> {
+async function revisionOf(borrower: Borrower, budget = Budget.RATE): Promise<bigint> {
   for (let revision = 0n; revision < 100n; revision++) {
-    const [loan] = await borrower.ask([{ revision }]);
+    const [loan] = await borrower.ask([{ revision, budget }]);
     if (loan?.other === false) return revision;
   }
   throw new Error("the limit has no revision");
@@ -113,6 +113,30 @@ t.test("more than 1000 needs in one request are refused", async (t) => {
   const { borrower, revision } = await opened(t);
   const error = (await borrower.ask(Array(1_001).fill({ revision })).catch((thrown) => thrown)) as StatusError;
   t.equal(error.code, Code.INVALID_ARGUMENT);
+});
+
+t.test("numbers below 0 are refused: a service could make room for more calls than a limit allows", async (t) => {
+  const { limited, revision } = await opened(t);
+  for (const name of ["kept", "returned", "waiting", "soon", "refused"] as const) {
+    const borrower = new Borrower(t, limited, name);
+    await borrower.next();
+    const error = (await borrower.ask([{ revision, [name]: -1n }]).catch((thrown) => thrown)) as StatusError;
+    t.match(error, { code: Code.INVALID_ARGUMENT, message: `needs.${name}: must not be negative` });
+  }
+});
+
+t.test("a loan of a quota is returned once, also where one request says so twice", async (t) => {
+  const { limited, borrower } = await opened(t);
+  await limited.set({ id: "ci", quota: "1000/day", resource: "service:helloworld:*" });
+  const quota = { revision: await revisionOf(borrower, Budget.QUOTA), budget: Budget.QUOTA };
+  const other = new Borrower(t, limited, "another guard");
+  await other.next();
+  for (const guard of [borrower, other]) t.match(await guard.ask([{ ...quota, waiting: 9n }]), [{ amount: 9n }]);
+  await borrower.ask([
+    { ...quota, returned: 9n },
+    { ...quota, returned: 9n },
+  ]);
+  t.match(await other.ask([{ ...quota, kept: 9n }]), [{ left: 991n }]);
 });
 
 t.test("a caller without an enrolment borrows nothing", async (t) => {

@@ -1,7 +1,12 @@
 /** Lending: lends guards what they may admit of limits of calls. */
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
 import { aborted, invalidArgument } from "../../../src/errors.js";
-import { type BorrowRequest, type BorrowResponse, LendingService } from "../../../src/gen/portico/auth/v1/lending.js";
+import {
+  type BorrowRequest,
+  type BorrowResponse,
+  LendingService,
+  type Need,
+} from "../../../src/gen/portico/auth/v1/lending.js";
 import { type BuiltInContext, part, type ServicePart } from "../../../src/rpc/service.js";
 import type { Borrower, Lender } from "../limits/lender.js";
 
@@ -30,6 +35,7 @@ async function* borrow(
   try {
     for await (const { appointment, needs, guard } of requests) {
       if (needs.length > MAX_NEEDS) throw invalidArgument(`needs: must have at most ${MAX_NEEDS} entries`);
+      for (const need of needs) checkNumbers(need);
       const name = `${enrolment ?? ""}/${guard}`;
       if (borrower === undefined) {
         borrower = { enrolment, guard: name };
@@ -46,5 +52,15 @@ async function* borrow(
       newest.delete(borrower.guard);
       lender.gone(borrower);
     }
+  }
+}
+
+/**
+ * Below 0, a number would make what others have borrowed look like less than it is.
+ * @throws {StatusError} INVALID_ARGUMENT
+ */
+function checkNumbers({ kept, returned, waiting, soon, refused }: Need): void {
+  for (const [name, number] of Object.entries({ kept, returned, waiting, soon, refused })) {
+    if (number < 0n) throw invalidArgument(`needs.${name}: must not be negative`);
   }
 }

@@ -69,6 +69,8 @@ export class Quotas {
     const before = known.lent.get(asked.guard) ?? 0;
     // What was lent on an earlier day, or by another authority, is not known here.
     const returned = Math.min(asked.returned, Math.max(0, before - asked.kept));
+    // At once, so that a request that is served meanwhile cannot return the same calls again.
+    known.lent.set(asked.guard, before - returned);
     const wanted = asked.waiting + asked.soon;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const left = Math.max(0, this.#terms.calls - known.used + returned);
