@@ -30,6 +30,7 @@ type Message = { readonly id?: Id; readonly method?: string; readonly params?: R
 const MAX_WAITING = 100;
 const LISTEN = "subscriptions/listen";
 const INTERNAL_ERROR = -32603;
+const INVALID_REQUEST = -32600;
 const PARSE_ERROR = -32700;
 
 export class Bridge {
@@ -46,10 +47,12 @@ export class Bridge {
   async receive(line: string): Promise<void> {
     let message: Message;
     try {
-      message = JSON.parse(line) ?? {};
+      message = JSON.parse(line);
     } catch {
       return this.#options.write(failure(undefined, PARSE_ERROR, "The line is not JSON"));
     }
+    if (typeof message !== "object" || message === null || Array.isArray(message))
+      return this.#options.write(failure(undefined, INVALID_REQUEST, "The line is not one message: a JSON object"));
     if (message.method === "notifications/cancelled") return this.#cancel(message.params?.requestId);
     const abort = new AbortController();
     const done: Promise<void> = this.#exchange(line, message, abort.signal).finally(() => this.#waiting.delete(done));
@@ -71,13 +74,18 @@ export class Bridge {
 
   async #exchange(line: string, message: Message, cancelled: AbortSignal): Promise<void> {
     const { send, write, signal } = this.#options;
+    let last: string | undefined;
     try {
       const response = await send(line, this.#headersOf(message), AbortSignal.any([signal, cancelled]));
       for await (const reply of "lines" in response ? eventsOf(response.lines) : bodyOf(response, message.id)) {
         if (cancelled.aborted) return;
         if (message.method === "initialize") this.#negotiated = JSON.parse(reply).result?.protocolVersion;
         write(reply);
+        last = reply;
       }
+      // A stream also ends when the caller may not listen any more.
+      if (message.id !== undefined && !cancelled.aborted && !isResponse(last))
+        write(failure(message.id, INTERNAL_ERROR, "The gateway has ended the request without a response"));
     } catch (error) {
       if (cancelled.aborted || signal.aborted || message.id === undefined) return;
       const { message: reason } = error as Error;
@@ -109,6 +117,11 @@ function headerValue(text: string): string {
   return plain ? text : `=?base64?${Buffer.from(text).toString("base64")}?=`;
 }
 
+/** Whether a message is a response, and not a notification before it. */
+function isResponse(message: string | undefined): boolean {
+  return message !== undefined && JSON.parse(message).id !== undefined;
+}
+
 const DATA = "data: ";
 
 async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<string> {
@@ -127,8 +140,8 @@ async function* bodyOf({ status, body }: HttpResponse, id: Id | undefined): Asyn
   } catch {
     // Handled below.
   }
-  // A gateway that refuses the token has not read the message, so it does not know the ID.
-  if (response?.jsonrpc === "2.0" && response.id === null) yield JSON.stringify({ ...response, id });
+  // A gateway that refuses a message unread does not know its ID, and sends none or null.
+  if (response?.jsonrpc === "2.0" && (response.id ?? null) === null) yield JSON.stringify({ ...response, id });
   else if (response?.jsonrpc === "2.0") yield body.includes("\n") ? JSON.stringify(response) : body;
   else
     yield failure(
