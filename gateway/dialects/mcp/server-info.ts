@@ -4,6 +4,7 @@ import type { RpcMessage } from "./message.js";
 import { negotiated, REVISIONS } from "./revision.js";
 import type { Members } from "./tool-result.js";
 
+const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 const SERVER = { name: "portico", title: "Portico", version: packageJson.version };
 
 const INSTRUCTIONS =
@@ -15,7 +16,13 @@ const INSTRUCTIONS =
  */
 export function membersOf(stateless: boolean): Members {
   if (!stateless) return "";
-  return `"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":${JSON.stringify(SERVER)}},`;
+  return `"resultType":"complete","_meta":{"${SERVER_INFO}":${JSON.stringify(SERVER)}},`;
+}
+
+/** The text of the result of `subscriptions/listen`: the gateway has ended it. */
+export function subscriptionEnded(id: string | number): string {
+  const _meta = { "io.modelcontextprotocol/subscriptionId": id, [SERVER_INFO]: SERVER };
+  return JSON.stringify({ resultType: "complete", _meta });
 }
 
 /** A time to live above 0 would let clients show tools that no longer exist. */

@@ -1,9 +1,12 @@
 /**
  * The response to `subscriptions/listen`: an acknowledgement, then an event each time the list of
- * tools has changed.
+ * tools has changed, and a result when the gateway ends it
+ * (https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions).
  */
 import type { Admission, FollowedStream, Guard, StreamListener } from "../../../src/call/admission.js";
 import type { BodySink, BodyStream } from "../../http/body.js";
+import { resultText } from "./message.js";
+import { subscriptionEnded } from "./server-info.js";
 import { event } from "./stream-format.js";
 import type { Subscriptions } from "./subscriptions.js";
 
@@ -51,7 +54,7 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     this.#sink = sink;
     const { toolsListChanged } = this.#options;
     this.#notify("subscriptions/acknowledged", { notifications: toolsListChanged ? { toolsListChanged } : {} });
-    if (this.#ended !== undefined) sink.end();
+    if (this.#ended !== undefined) this.#writeEnd(sink);
   }
 
   onClosed(listener: (status: number) => void): void {
@@ -79,8 +82,14 @@ export class SubscriptionStream implements BodyStream, StreamListener {
     clearInterval(this.#heartbeat);
     this.#unwatch();
     this.#followed.end();
-    this.#sink?.end();
+    if (this.#sink !== undefined) this.#writeEnd(this.#sink);
     this.#onClosed(status);
+  }
+
+  #writeEnd(sink: BodySink): void {
+    const { id } = this.#options;
+    sink.write(event(resultText(id, subscriptionEnded(id))));
+    sink.end();
   }
 
   #onChange(): void {

@@ -3,6 +3,7 @@
 import { PassThrough } from "node:stream";
 import t, { type Test } from "tap";
 import { linesOf } from "../../../cli/http/request.js";
+import { Bridge } from "../../../cli/mcp/bridge.js";
 import { run } from "../../../cli/program.js";
 import { openDoor } from "../../oauth/browser.js";
 import { ioOf } from "../command-line.js";
@@ -63,5 +64,20 @@ t.test("a subscription that the gateway ends with the token", { timeout: 10_000 
   send(request("s", LISTEN));
   t.match(await next(), { method: "notifications/subscriptions/acknowledged" });
   await revoke();
-  t.match(await next(), { id: "s", error: { code: -32603 } });
+  t.match(await next(), { id: "s", result: { resultType: "complete" } });
+});
+
+t.test("a stream that ends without a response, as a proxy may end it", { timeout: 10_000 }, async (t) => {
+  const written: string[] = [];
+  const lines = async function* () {
+    yield 'data: {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}';
+  };
+  const bridge = new Bridge({
+    send: async () => ({ requestId: undefined, lines: lines() }),
+    write: (message) => void written.push(message),
+    signal: new AbortController().signal,
+  });
+  await bridge.receive(JSON.stringify(request(1, { method: "tools/call", params: { name: "feed.Follow" } })));
+  await bridge.end();
+  t.match(JSON.parse(written[1] ?? ""), { id: 1, error: { code: -32603, message: /without a response/ } });
 });

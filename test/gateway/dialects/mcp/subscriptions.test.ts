@@ -85,6 +85,7 @@ t.test("a stream ends with the caller's token", async (t) => {
   const all = text();
   await post(handler, "/v1/auth/Logout", {}, token);
   t.match(await all, ACKNOWLEDGED, "the stream has ended");
+  t.match(await all, /data: \{"jsonrpc":"2.0","id":"s","result":\{"resultType":"complete",.*\}\n\n$/, "with a result");
   t.equal(isComplete(), true, "in an orderly way");
   t.match(await lineOf(headers["x-request-id"]), { dialect: "mcp", path: "/mcp", status: 401 });
   t.ok(admin);
