@@ -90,6 +90,8 @@ interface EditBarProps {
   readonly draft: Draft;
   readonly resources: Loading<readonly string[]>;
   readonly onClose: () => void;
+  /** After an attempt that failed, the rule may be otherwise than it is shown. */
+  readonly onTried: () => void;
   readonly onDone: () => void;
 }
 
@@ -119,13 +121,13 @@ function useEffectOf(changed: Rule | undefined, resources: Loading<readonly stri
   return { effects, value, error: resources.error ?? (effects.busy ? undefined : effects.error) };
 }
 
-export function EditBar({ rule, draft, resources, onClose, onDone }: EditBarProps) {
+export function EditBar({ rule, draft, resources, onClose, onTried, onDone }: EditBarProps) {
   const changed = complete(draft);
   const { effects, value, error } = useEffectOf(changed, resources);
   const problem = problemWith(draft, rule) ?? (value === undefined ? UNKNOWN : undefined);
   const saving = useSubmit(async () => {
     if (changed === undefined || problem !== undefined) return;
-    await call("auth/Rules/Set", { rule: changed, expected: rule });
+    await call("auth/Rules/Set", { rule: changed, expected: rule }).finally(onTried);
     announce(`Rule ${rule.id} is changed`);
     onDone();
   });

@@ -1,5 +1,5 @@
 /** The rules as a working table: sorted, filtered, and changed in their rows. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Rule } from "../../../src/api/types.js";
 import { coversService } from "../../../src/contract/resource.js";
 import { useLoad } from "../state/load.js";
@@ -29,6 +29,8 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
   const [filter, setFilter] = useFilter(EVERYTHING);
   const [sorting, setSorting] = useState<Sorting>();
   const [edited, setEdited] = useState<Edited>();
+  const editing = useRef<Rule>(undefined);
+  editing.current = edited?.rule;
   const searched = useMemo(() => rules.map((rule) => ({ rule, text: textOf(rule) })), [rules]);
   const found = useMemo(() => sorted(filtered(searched, filter), sorting), [searched, filter, sorting]);
   const edit = (rule: Rule, change: Partial<Draft> = {}) => setEdited({ rule, draft: { ...draftOf(rule), ...change } });
@@ -70,9 +72,10 @@ export function RuleList({ rules, onChanged, onDelete, onDuplicate }: RuleListPr
           {...edited}
           resources={resources}
           onClose={close}
+          onTried={onChanged}
           onDone={() => {
-            close();
-            onChanged();
+            // Another rule may be edited by now.
+            if (editing.current === edited.rule) close();
           }}
         />
       )}

@@ -18,11 +18,10 @@ export function RulesPage() {
   const onClose = () => {
     setCreating(false);
     setDeleted(undefined);
-  };
-  const onDone = () => {
-    onClose();
+    // After an attempt that failed, the rules may be otherwise than they are shown.
     rules.reload();
   };
+  const props = { onClose, onDone: onClose };
   return (
     <>
       <PageHead
@@ -53,11 +52,10 @@ export function RulesPage() {
       {creating && (
         <CreateRuleDialog
           initial={creating === true ? undefined : { ...creating, id: "", disabled: false }}
-          onClose={onClose}
-          onDone={onDone}
+          {...props}
         />
       )}
-      {deleted && <DeleteRuleDialog rule={deleted} onClose={onClose} onDone={onDone} />}
+      {deleted && <DeleteRuleDialog rule={deleted} {...props} />}
     </>
   );
 }
