@@ -41,8 +41,10 @@ export class GatewayClient {
     this.#options = options;
   }
 
+  /** The gateway's address, with the path under which a proxy serves it. */
   get address(): string {
-    return this.#options.base.origin;
+    const { origin, pathname } = this.#options.base;
+    return origin + pathname.replace(/\/+$/, "");
   }
 
   /** The command that logs in at the gateway of this client, for error texts. */
@@ -155,7 +157,8 @@ export class GatewayClient {
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ): Promise<HttpResponse | StreamResponse> {
-    const request: RequestFor = () => ({ method: "POST", path: "/mcp", body, headers, signal });
+    const maxSilenceMs = MAX_SILENCE_MS;
+    const request: RequestFor = () => ({ method: "POST", path: "/mcp", body, headers, signal, maxSilenceMs });
     const { response } = await this.#call(sendStreaming, request);
     return response as HttpResponse | StreamResponse;
   }

@@ -35,9 +35,10 @@ const config = gatewayCommand({
   summary: "print the settings that an agent needs",
   examples: ["portico mcp config", "portico mcp config --profile work"],
   formats: [],
-  async run({ io, client, stored, profile }) {
+  async run({ io, client, stored, profile, namespace }) {
     const where = profile === undefined ? ["--url", client.address] : ["--profile", profile];
-    const server = { command: "portico", args: ["mcp", ...where] };
+    const within = namespace === undefined ? [] : ["--namespace", namespace];
+    const server = { command: "portico", args: ["mcp", ...where, ...within] };
     io.stdout.write(`${JSON.stringify({ mcpServers: { portico: server } }, null, 2)}\n`);
     io.stderr.write(
       stored?.login === undefined && !io.env.PORTICO_TOKEN

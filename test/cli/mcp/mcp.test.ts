@@ -108,4 +108,14 @@ t.test("the settings of an agent", async (t) => {
   const env = { PORTICO_URL: url, XDG_CONFIG_HOME: config };
   const ofProfile = await portico(["mcp", "config", "--profile", "work"], { env });
   t.strictSame(JSON.parse(ofProfile.stdout).mcpServers.portico.args, ["mcp", "--profile", "work"]);
+  const argsOf = async (...args: string[]) =>
+    JSON.parse((await portico([...args, "mcp", "config"])).stdout).mcpServers.portico.args;
+  const below = "https://example.com/portico";
+  t.strictSame(await argsOf("--url", `${below}/`), ["mcp", "--url", below], "the path of a proxy stays");
+  const inTeam = await argsOf("--url", url, "--namespace", "team-a");
+  t.strictSame(
+    inTeam,
+    ["mcp", "--url", url, "--namespace", "team-a"],
+    "the agent calls in the namespace that was given",
+  );
 });
