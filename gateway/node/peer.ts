@@ -3,7 +3,7 @@
  * headers.
  */
 import type { Socket } from "node:net";
-import { type TrustedProxies, UNIX_PEER } from "../../src/address/client-address.js";
+import { peerAddressOf, type TrustedProxies, UNIX_PEER } from "../../src/address/client-address.js";
 import type { ClientMemory, ConnectionMemory, MemoryBudget } from "../../src/memory/memory-budget.js";
 import { forwardedClient } from "../http/forwarded.js";
 
@@ -45,7 +45,7 @@ export class Peer {
 
   /** The IP address of the peer, or `unix`; empty where the connection is closed. */
   get address(): string {
-    this.#address ??= this.#source.remoteAddress ?? "";
+    this.#address ??= peerAddressOf(this.#source) ?? "";
     return this.#address;
   }
 

@@ -3,7 +3,7 @@
  * client. They do not apply to a trusted proxy, because its connections carry the requests of many
  * clients.
  */
-import { BlockList, isIP, isIPv6, SocketAddress } from "node:net";
+import { BlockList, isIP, isIPv6, type Socket, SocketAddress } from "node:net";
 
 /**
  * The network of a client: an IPv4 address itself, or the /64 of an IPv6 address, which belongs to
@@ -42,6 +42,15 @@ export function canonicalAddress(text: string): string | undefined {
   if (text.includes("%")) return undefined;
   const { address } = new SocketAddress({ address: text, family: "ipv6" });
   return address.startsWith(MAPPED) && address.includes(".") ? address.slice(MAPPED.length) : address;
+}
+
+/**
+ * The IP address at the other end of a socket, in that form: a socket that listens for both
+ * families names its clients with IPv4 by mapped addresses. Undefined where there is none.
+ */
+export function peerAddressOf({ remoteAddress }: Pick<Socket, "remoteAddress">): string | undefined {
+  if (remoteAddress?.startsWith(MAPPED) !== true) return remoteAddress;
+  return canonicalAddress(remoteAddress) ?? remoteAddress;
 }
 
 /** The start of an IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2). */

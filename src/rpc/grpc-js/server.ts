@@ -16,6 +16,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import type { Address } from "../../address/address.js";
+import { peerAddressOf } from "../../address/client-address.js";
 import { type Metadata, NO_METADATA } from "../../call/metadata.js";
 import type { Certificates } from "../../config/certificates.js";
 import { Code } from "../../errors.js";
@@ -199,7 +200,8 @@ function sizeOf(metadata: Metadata): number {
 
 /** Returns `127.0.0.1` for `127.0.0.1:4711`. */
 function hostOf(peer: string): string {
-  return peer.replace(/:\d+$/, "");
+  const remoteAddress = peer.replace(/:\d+$/, "");
+  return peerAddressOf({ remoteAddress }) ?? remoteAddress;
 }
 
 class GrpcReply implements CallResponder {

@@ -2,6 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { GrpcTarget } from "../../address/address.js";
+import { peerAddressOf } from "../../address/client-address.js";
 import type { Certificates } from "../../config/certificates.js";
 import { ALPN } from "../../http2/frames.js";
 import { MemoryBudget } from "../../memory/memory-budget.js";
@@ -47,7 +48,7 @@ class Connections {
       // Varied, so connections that were opened together are not all reopened together.
       const maxAge = (maxConnectionAge ?? MAX_CONNECTION_AGE_MS) * (0.9 + Math.random() * 0.2);
       const times = { maxAge, stallTime: STALL_MS, stallCheck: STALL_CHECK_MS };
-      const address = socket.remoteAddress ?? "unix";
+      const address = peerAddressOf(socket) ?? "unix";
       const connection = new GrpcServerConnection(socket, address, dispatcher, limits, times, budget.open(address));
       this.#connections.add(connection);
       socket.once("close", () => this.#connections.delete(connection));
