@@ -125,6 +125,23 @@ t.test("numbers below 0 are refused: a service could make room for more calls th
   }
 });
 
+t.test("a service cannot fill the memory of the lender with long names", async (t) => {
+  const { limited, revision } = await opened(t);
+  const longest = "s".repeat(256);
+  for (const [guard, subject, field] of [
+    ["subject", `${longest}s`, "needs.subject"],
+    [`${longest}s`, "", "guard"],
+  ] as const) {
+    const borrower = new Borrower(t, limited, guard);
+    await borrower.next();
+    const error = (await borrower.ask([{ revision, subject }]).catch((thrown) => thrown)) as StatusError;
+    t.match(error, { code: Code.INVALID_ARGUMENT, message: `${field}: must have at most 256 characters` });
+  }
+  const borrower = new Borrower(t, limited, longest);
+  await borrower.next();
+  t.match(await borrower.ask([{ revision, subject: longest, waiting: 1n }]), [{ amount: 1n }]);
+});
+
 t.test("a loan of a quota is returned once, also where one request says so twice", async (t) => {
   const { limited, borrower } = await opened(t);
   await limited.set({ id: "ci", quota: "1000/day", resource: "service:helloworld:*" });

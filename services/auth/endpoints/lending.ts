@@ -1,6 +1,6 @@
 /** Lending: lends guards what they may admit of limits of calls. */
 import { KnownCaller } from "../../../src/access/callers/known-caller.js";
-import { aborted, invalidArgument } from "../../../src/errors.js";
+import { aborted, invalidArgument, type StatusError } from "../../../src/errors.js";
 import {
   type BorrowRequest,
   type BorrowResponse,
@@ -12,6 +12,11 @@ import type { Borrower, Lender } from "../limits/lender.js";
 
 /** Most needs in one request. */
 const MAX_NEEDS = 1_000;
+/**
+ * Most characters of a subject, and of a guard's name: the lender remembers a million of them. The
+ * longest subject is the name of an account.
+ */
+const MAX_TEXT = 256;
 
 /** The gRPC service portico.auth.v1.Lending. */
 export function lending(lender: Lender): ServicePart {
@@ -35,7 +40,8 @@ async function* borrow(
   try {
     for await (const { appointment, needs, guard } of requests) {
       if (needs.length > MAX_NEEDS) throw invalidArgument(`needs: must have at most ${MAX_NEEDS} entries`);
-      for (const need of needs) checkNumbers(need);
+      for (const need of needs) checkNeed(need);
+      if (guard.length > MAX_TEXT) throw tooLong("guard");
       const name = `${enrolment ?? ""}/${guard}`;
       if (borrower === undefined) {
         borrower = { enrolment, guard: name };
@@ -59,8 +65,13 @@ async function* borrow(
  * Below 0, a number would make what others have borrowed look like less than it is.
  * @throws {StatusError} INVALID_ARGUMENT
  */
-function checkNumbers({ kept, returned, waiting, soon, refused }: Need): void {
+function checkNeed({ kept, returned, waiting, soon, refused, subject }: Need): void {
   for (const [name, number] of Object.entries({ kept, returned, waiting, soon, refused })) {
     if (number < 0n) throw invalidArgument(`needs.${name}: must not be negative`);
   }
+  if (subject.length > MAX_TEXT) throw tooLong("needs.subject");
+}
+
+function tooLong(field: string): StatusError {
+  return invalidArgument(`${field}: must have at most ${MAX_TEXT} characters`);
 }
