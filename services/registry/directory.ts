@@ -21,17 +21,13 @@ import { type CheckedContract, isContractOf, readContract } from "./contract.js"
 import { ContractReader, type ReaderOptions } from "./contract-reader.js";
 import { type InstanceEntry, type JoinOptions, sizeOf } from "./entry.js";
 import { checkStore } from "./entry-store.js";
-import { HeldFiles } from "./held-files.js";
+import { HeldContracts } from "./held-contracts.js";
 import type { NameOwners, OwnersListener } from "./name-owners.js";
 import { type NameProblem, SharedNames } from "./shared-names.js";
 import { confirmedBy, createWatch, fail, followConfirmations, isIdle, report, type Watch } from "./watch.js";
 
 const MAX_INSTANCES = 10_000;
 const MAX_INSTANCES_OF_SERVICE = 1_000;
-/** The maximum size of all descriptors, in bytes. */
-const MAX_BYTES = 256 * 1024 ** 2;
-/** The maximum number of parsed elements, about 1 KB each. A shared file counts once. */
-const MAX_ELEMENTS = 300_000;
 const MAX_WATCHES = 1_000;
 /** The maximum number of unsent changes of a watch. A new watch has fewer. */
 const MAX_BEHIND = 2 * MAX_INSTANCES;
@@ -52,13 +48,10 @@ export class Directory {
   /** In the order in which they joined. */
   readonly #entries = new Map<string, InstanceEntry>();
   readonly #services = new Map<string, readonly InstanceEntry[]>();
-  /** The number of entries with each contract. */
-  readonly #contracts = new Map<CheckedContract, number>();
+  readonly #contracts = new HeldContracts();
   readonly #names: SharedNames;
   readonly #owners: NameOwners;
   readonly #unfollow: () => void;
-  #bytes = 0;
-  readonly #files = new HeldFiles();
   readonly #watches = new Set<Watch>();
   readonly #log: Logger;
   readonly #reader: ContractReader;
@@ -270,10 +263,7 @@ export class Directory {
 
   #checkCapacity({ instance, contract }: InstanceEntry): void {
     const full = (what: string) => resourceExhausted(`the registry is full: ${what}`);
-    const more = this.#contracts.has(contract) ? 0 : contract.descriptors.length;
-    if (this.#bytes + more > MAX_BYTES) throw full(`${MAX_BYTES} bytes of descriptors`);
-    if (this.#files.elements + this.#files.moreBy(contract) > MAX_ELEMENTS)
-      throw full(`${MAX_ELEMENTS} elements of descriptors`);
+    this.#contracts.check(instance.service, contract);
     if (this.#entries.has(keyOf(instance))) return;
     if (this.#entries.size >= MAX_INSTANCES) throw full(`${MAX_INSTANCES} instances`);
     if ((this.#services.get(instance.service)?.length ?? 0) >= MAX_INSTANCES_OF_SERVICE) {
@@ -285,12 +275,7 @@ export class Directory {
     const { instance, contract } = entry;
     this.#entries.set(keyOf(instance), entry);
     this.#services.set(instance.service, [...(this.#services.get(instance.service) ?? []), entry]);
-    const holders = this.#contracts.get(contract) ?? 0;
-    if (holders === 0) {
-      this.#bytes += contract.descriptors.length;
-      this.#files.add(contract);
-    }
-    this.#contracts.set(contract, holders + 1);
+    this.#contracts.add(instance.service, contract);
     this.#names.add(instance.service, contract, instance.bindingPrefix);
   }
 
@@ -301,14 +286,7 @@ export class Directory {
     const others = (this.#services.get(instance.service) ?? []).filter((other) => other !== entry);
     if (others.length > 0) this.#services.set(instance.service, others);
     else this.#services.delete(instance.service);
-    const holders = (this.#contracts.get(contract) ?? 0) - 1;
-    if (holders > 0) {
-      this.#contracts.set(contract, holders);
-    } else {
-      this.#contracts.delete(contract);
-      this.#bytes -= contract.descriptors.length;
-      this.#files.delete(contract);
-    }
+    this.#contracts.delete(instance.service, contract);
   }
 
   #leave(entry: InstanceEntry): void {

@@ -186,3 +186,19 @@ t.test("a registry has at most 300,000 elements, and files of equal content are 
   leave[1]?.();
   t.doesNotThrow(() => join("one", one));
 });
+
+t.test("one service has at most half of them, so that others can join", async (t) => {
+  const directory = new Directory({ owners: ownersInMemory(), log: pino({ level: "silent" }) });
+  const join = (service: string, id: string, contract: CheckedContract) =>
+    directory.join(greeter({ service, id }), { local: false, contract });
+  const leave = [1, 2, 3].map((version) => join("big", `${version}`, ofElements(50_000, `v${version}`)));
+  const four = ofElements(4, "v4");
+  const full = {
+    code: Code.RESOURCE_EXHAUSTED,
+    message: "the registry is full: 150000 elements of descriptors of big",
+  };
+  t.throws(() => join("big", "4", four), full);
+  t.doesNotThrow(() => join("other", "1", ofElements(50_000, "other")));
+  leave[0]?.();
+  t.doesNotThrow(() => join("big", "4", four), "once an instance with another contract has left");
+});
