@@ -1,7 +1,6 @@
 /**
- * The contracts that a registry stores, and their bounds: those of all services together, and the
- * half of that for one service. So a service whose instances all have different contracts cannot
- * keep others from joining.
+ * The contracts that a registry stores, and how many it may store: of one service at most half. So
+ * a service whose instances all have different contracts cannot keep others from joining.
  */
 import { resourceExhausted } from "../../src/errors.js";
 import type { CheckedContract } from "./contract.js";
@@ -12,7 +11,7 @@ const MAX_BYTES = 256 * 1024 ** 2;
 /** The maximum number of parsed elements, about 1 KB each. A shared file counts once. */
 const MAX_ELEMENTS = 300_000;
 
-/** What the contracts of one service take, or those of all. */
+/** What the contracts of one service take, or the contracts of all services. */
 class Held {
   bytes = 0;
   readonly files = new HeldFiles();
