@@ -88,11 +88,14 @@ function filterOf(query: URLSearchParams, isUtc: boolean): Filter {
   };
 }
 
-/** The start of a day, some days later, as a timestamp in proto3 JSON. @param day `2026-11-24` */
+/**
+ * The start of a day, some days later, as a timestamp in proto3 JSON. Of an address that names no
+ * day, the text as it is: the authority says what is wrong with it. @param day `2026-11-24`
+ */
 function startOf(day: string, later: number, isUtc: boolean): string {
   const [year = 0, month = 1, date = 1] = day.split("-").map(Number);
   const start = isUtc ? new Date(Date.UTC(year, month - 1, date + later)) : new Date(year, month - 1, date + later);
-  return start.toISOString();
+  return Number.isNaN(start.getTime()) ? day : start.toISOString();
 }
 
 interface RecordsProps {

@@ -143,6 +143,8 @@ const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeSty
 function rangeOf(start: string, span: string): string {
   const from = new Date(start);
   const to = new Date(from.getTime() + Number.parseInt(span, 10) * 1000);
+  // An address may have any text; the authority says what is wrong with it.
+  if (Number.isNaN(to.getTime())) return start;
   return `${MOMENT.format(from)} to ${MOMENT.format(to)}`;
 }
 
