@@ -129,9 +129,11 @@ async function comeBack(left: shared.Left | undefined): Promise<void> {
 async function resume(): Promise<void> {
   try {
     const fresh = await shared.renew();
-    if (tokens === undefined) enter(fresh);
+    if (tokens !== undefined) return;
+    if (session.value === undefined || isSameAccount(session.value, fresh)) enter(fresh);
+    else ended.set(OTHER_ACCOUNT);
   } catch (thrown) {
-    if (isRefusal(thrown)) await shared.forget();
+    if (isRefusal(thrown)) await shared.forgetEnded();
   }
 }
 
@@ -155,8 +157,10 @@ function isSame(one: Session | undefined, other: Session): boolean {
  */
 export async function signOut(): Promise<void> {
   const held = tokens;
+  // Then the session of the tabs is that account's.
+  const isOther = ended.value === OTHER_ACCOUNT;
   leave();
-  if (held === undefined) return shared.canShare() ? shared.forget() : undefined;
+  if (held === undefined) return shared.canShare() && !isOther ? shared.forget() : undefined;
   if (held.refreshToken === undefined) return shared.end();
   await post("/v1/auth/Auth/Logout", {}, { token: held.accessToken });
 }
@@ -193,7 +197,7 @@ async function refresh(
   try {
     fresh = await next(old);
     const isOther = "account" in fresh && session.value && !isSameAccount(session.value, fresh as Held & Session);
-    if (isOther) why = "Another account has signed in in this browser. Sign in again to go on.";
+    if (isOther) why = OTHER_ACCOUNT;
   } catch (thrown) {
     // After any other failure the old token may still be valid, and the next call tries again.
     if (isRefusal(thrown)) why = refused;
@@ -228,6 +232,7 @@ export async function checkSession(): Promise<void> {
 }
 
 const WAS_ENDED = "Your session was ended. Sign in again to go on.";
+const OTHER_ACCOUNT = "Another account has signed in in this browser. Sign in again to go on.";
 
 function end(why: string): void {
   tokens = undefined;

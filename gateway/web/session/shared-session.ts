@@ -38,10 +38,13 @@ export function canShare(): boolean {
   return isSecureContext && crypto.subtle !== undefined && "locks" in navigator && navigator.cookieEnabled;
 }
 
+/** The mark of a session that the authority has ended: no tab has signed out. */
+const ENDED = "ended";
+
 /** Whether a tab of this browser has signed in, and none has signed out since. */
 export function isMarked(): boolean {
   try {
-    return localStorage.getItem(NAME) !== null;
+    return ![null, ENDED].includes(localStorage.getItem(NAME));
   } catch {
     return false;
   }
@@ -147,7 +150,7 @@ export async function renew(): Promise<SharedTokens> {
 
 /** Ends the session for all tabs. @throws {ApiError} when the gateway could not be told */
 export async function end(): Promise<void> {
-  unmark();
+  mark(undefined);
   try {
     await inTurn(async () => post("/session/end", await prove(), { cookies: true }));
   } catch (thrown) {
@@ -160,16 +163,26 @@ export async function end(): Promise<void> {
 
 /** Deletes the key: what is left of the session is then worth nothing. */
 export async function forget(): Promise<void> {
-  unmark();
+  mark(undefined);
+  await deleteKey();
+}
+
+async function deleteKey(): Promise<void> {
   unstored = undefined;
   await inStore("readwrite", (store) => store.delete(ONLY)).catch(() => {});
+}
+
+/** Like `forget`, of a session that the authority has ended: other tabs keep what was typed. */
+export async function forgetEnded(): Promise<void> {
+  mark(ENDED);
+  await deleteKey();
 }
 
 /** Calls back when another tab signs in (`true`) or out. */
 export function followTabs(listener: (signedIn: boolean) => void): void {
   addEventListener("storage", ({ key, newValue }) => {
     // Without a key, everything that was stored has been removed.
-    if (key === NAME || key === null) listener(newValue !== null);
+    if ((key === NAME || key === null) && newValue !== ENDED) listener(newValue !== null);
   });
 }
 
@@ -193,9 +206,10 @@ async function inTurn<Value>(run: () => Promise<Value>): Promise<Value> {
   return await navigator.locks.request(NAME, run);
 }
 
-function unmark(): void {
+function mark(text: string | undefined): void {
   try {
-    localStorage.removeItem(NAME);
+    if (text === undefined) localStorage.removeItem(NAME);
+    else localStorage.setItem(NAME, text);
   } catch {
     // Storage may be switched off.
   }

@@ -142,10 +142,10 @@ export function checkClean(t: Test, { violations, failures, elsewhere }: Watched
   t.same({ violations, failures, elsewhere }, { violations: [], failures: [], elsewhere: [] });
 }
 
-export async function signIn(page: Page): Promise<void> {
+export async function signIn(page: Page, account = "admin"): Promise<void> {
   await page.getByRole("banner").getByRole("button", { name: "Sign in" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Account").fill("admin");
+  await dialog.getByLabel("Account").fill(account);
   await dialog.getByLabel("Password").fill(ADMIN_PASSWORD);
   await dialog.getByRole("button", { name: "Sign in" }).click();
   await page.locator(".who").waitFor();

@@ -73,6 +73,43 @@ t.test("the session of a browser", { timeout: 200_000 }, async (t) => {
     await signedOut(first);
   });
 
+  /** Two tabs whose session has ended. The second has noticed, and has a request that is being written. */
+  const endedTabs = async () => {
+    const { first, second } = await tabs();
+    const name = second.getByRole("textbox", { name: /^name\b/ });
+    await name.fill("written for long");
+    const headers = { authorization: await send(first), "content-type": "application/json" };
+    const ask = (path: string, body: object) =>
+      fetch(`${setting.origin}/v1/auth/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    await ask("Accounts/Create", { name: "bob", password: ADMIN_PASSWORD });
+    await ask("Auth/Logout", {});
+    await send(second);
+    const dialog = second.getByRole("dialog", { name: "Sign in" });
+    await dialog.getByText("Your session was ended. Sign in again to go on.").waitFor();
+    return { first, second, name, dialog };
+  };
+
+  await t.test("a tab that learns of the end when it is loaded again takes nothing from the others", async (t) => {
+    const { first, name, dialog } = await endedTabs();
+    await first.reload();
+    await signedOut(first);
+    await signIn(first);
+    await dialog.waitFor({ state: "detached" });
+    t.equal(await name.inputValue(), "written for long");
+  });
+
+  await t.test("after the end, another account in another tab takes nothing, and is not signed out", async (t) => {
+    const { first, second, name, dialog } = await endedTabs();
+    await first.reload();
+    await signIn(first, "bob");
+    await dialog.getByText("Another account has signed in in this browser.").waitFor();
+    t.equal(await name.inputValue(), "written for long");
+    await dialog.getByRole("button", { name: "Sign out instead" }).click();
+    await signedOut(second);
+    await first.reload();
+    await first.locator(".who").getByText("bob").waitFor();
+  });
+
   await t.test("signing out everywhere ends the sessions of other browsers", async (t) => {
     const { first, second } = await tabs();
     const { page: other } = await visit(t, setting, HELLO);
