@@ -15,20 +15,31 @@ import { announce } from "../ui/status.js";
 const DAYS = 30;
 const LIFETIME = `${DAYS * 86_400}s`;
 
+/** The secret of a key for one service. */
+export interface KeyOf {
+  readonly service: string;
+  readonly secret: string;
+}
+
 interface MadeKeyProps {
   readonly service: string;
   readonly session: Session | undefined;
   /** Undefined when the key is no longer shown. */
-  readonly onKey: (secret: string | undefined) => void;
+  readonly onKey: (key: KeyOf | undefined) => void;
 }
 
+interface Made extends CreateKeyResponse {
+  readonly service: string;
+}
+
+/** A key that was made stays in sight until it is hidden, whichever service is shown. */
 export function MadeKey({ service, session, onKey }: MadeKeyProps) {
-  const [made, setMade] = useState<CreateKeyResponse>();
+  const [made, setMade] = useState<Made>();
   const { busy, error, submit } = useSubmit(async () => {
     const resources = [`service:${service}:*`];
     const created = await call("auth/Keys/Create", { name: `connect ${service}`, lifetime: LIFETIME, resources });
-    setMade(created);
-    onKey(created.secret);
+    setMade({ ...created, service });
+    onKey({ service, secret: created.secret });
   });
   useStay(made !== undefined, () => announce("The key is shown only now. Hide it first, then leave this page.", "bad"));
   if (session === undefined) {
@@ -46,7 +57,7 @@ export function MadeKey({ service, session, onKey }: MadeKeyProps) {
       setMade(undefined);
       onKey(undefined);
     };
-    return <ShownKey {...made} onHide={hide} />;
+    return <ShownKey made={made} isOfShown={made.service === service} onHide={hide} />;
   }
   return (
     <div class="stack">
@@ -64,11 +75,19 @@ export function MadeKey({ service, session, onKey }: MadeKeyProps) {
   );
 }
 
-function ShownKey({ key, secret, onHide }: CreateKeyResponse & { readonly onHide: () => void }) {
+interface ShownKeyProps {
+  readonly made: Made;
+  /** Whether it is for the service that is shown. */
+  readonly isOfShown: boolean;
+  readonly onHide: () => void;
+}
+
+function ShownKey({ made: { key, secret, service }, isOfShown, onHide }: ShownKeyProps) {
   return (
     <div class="stack" role="status">
       <p>
-        The key <a href={`/console/keys/${key.prefix}`}>{key.name}</a> is in what is below.{" "}
+        The key <a href={`/console/keys/${key.prefix}`}>{key.name}</a>{" "}
+        {isOfShown ? "is in what is below." : `is for ${service}, so it is not in what is below.`}{" "}
         <strong>It cannot be shown again.</strong> It expires <Moment at={key.expires} />.
       </p>
       <div class="secret">

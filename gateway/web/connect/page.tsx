@@ -11,7 +11,7 @@ import { SelectField } from "../ui/field.js";
 import { EmptyState, ErrorNotice, Progress } from "../ui/notice.js";
 import { Tabs } from "../ui/tabs.js";
 import { type Block, CLIENTS, type Target } from "./blocks.js";
-import { MadeKey } from "./made-key.js";
+import { type KeyOf, MadeKey } from "./made-key.js";
 
 export default function ConnectPage() {
   useTitle("Connect");
@@ -55,7 +55,7 @@ function Connect({
     error,
     reload,
   } = useLoad(async () => (service === undefined ? undefined : findCall(service)), [service]);
-  const [key, setKey] = useState<{ readonly service: string; readonly secret: string }>();
+  const [key, setKey] = useState<KeyOf>();
   if (service === undefined) return <NothingToCall session={session} />;
   const target: Target | undefined =
     isCurrent && call
@@ -75,12 +75,7 @@ function Connect({
           value={service.name}
           onInput={setChosen}
         />
-        <MadeKey
-          key={service.name}
-          service={service.name}
-          session={session}
-          onKey={(secret) => setKey(secret === undefined ? undefined : { service: service.name, secret })}
-        />
+        <MadeKey service={service.name} session={session} onKey={setKey} />
       </section>
       {error && <ErrorNotice error={error} onRetry={reload} />}
       {!error && !isCurrent && <Progress label="Loading the contract" />}
