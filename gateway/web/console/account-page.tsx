@@ -8,7 +8,7 @@ import { EmptyState } from "../ui/notice.js";
 import { AccountState } from "./account-state.js";
 import { AccountMenu, useAccountDialogs } from "./accounts.js";
 import { AppsOf } from "./apps.js";
-import { list } from "./authority.js";
+import { every } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyTable, useKeys } from "./keys.js";
 import { LimitsOf } from "./limits-of.js";
@@ -16,7 +16,7 @@ import { type ConsoleProps, Loaded, NewButton, PageHead } from "./page-frame.js"
 import { Moment } from "./time.js";
 
 export function AccountPage({ session, name }: ConsoleProps & { readonly name: string }) {
-  const accounts = useLoad(list.accounts, []);
+  const accounts = useLoad((signal) => every.accounts(signal), []);
   const found = accounts.value?.find((account) => account.name === name);
   const { dialogs, onDoing } = useAccountDialogs(accounts.reload, () => navigate("/console/accounts"));
   return (
@@ -75,7 +75,7 @@ function AccountContent({ session, account }: { readonly session: Session; reado
 }
 
 function KeysOf({ session, account }: { readonly session: Session; readonly account: string }) {
-  const { keys, lit, dialogs, onDoing } = useKeys(session);
+  const { keys, lit, dialogs, onDoing } = useKeys(session, every.keys);
   return (
     <section class="stack" aria-labelledby="its-keys">
       <header class="console-head">

@@ -9,7 +9,7 @@ import { Menu } from "../ui/menu.js";
 import { EmptyState, ErrorNotice } from "../ui/notice.js";
 import { type Column, FilteredTable } from "../ui/table.js";
 import { callsOfApp, claimedName, mayCall, nameOfApp } from "./app-words.js";
-import { list, listTree } from "./authority.js";
+import { every, list, listTree } from "./authority.js";
 import { ConfirmDialog, type DialogProps } from "./dialogs.js";
 import { coverage, type TreeService } from "./endpoint-tree.js";
 import { ExpiryBadge, pageOfAccount } from "./keys.js";
@@ -54,7 +54,7 @@ interface AppsProps extends ConsoleProps {
 const MONTH = `${30 * 86_400}s`;
 
 function Apps({ session, account, withAccount, children }: AppsProps) {
-  const grants = useLoad(list.grants, []);
+  const grants = useLoad(account === undefined ? list.grants : (signal) => every.grants(signal), []);
   const [ending, setEnding] = useState<Grant>();
   const onClose = () => setEnding(undefined);
   const onDone = () => {
@@ -69,7 +69,7 @@ function Apps({ session, account, withAccount, children }: AppsProps) {
           if (shown.length === 0) return children;
           return (
             <>
-              <MoreNotice listed={all.length} what="grants" />
+              {account === undefined && <MoreNotice listed={all.length} what="grants" />}
               <AppTable session={session} grants={shown} withAccount={withAccount} onEnd={setEnding} />
             </>
           );

@@ -13,17 +13,29 @@ export const MAX_LISTED = 2_000;
 
 const SELF_GOVERNED = /^service:(?:auth|registry):/;
 
-export const list = {
-  keys: (signal?: AbortSignal) =>
+/** Every key, grant and account, for the pages of one of them. */
+export const every = {
+  keys: (signal?: AbortSignal, max?: number) =>
     readPages(async (pageToken) => {
       const { keys, nextPageToken } = await call("auth/Keys/List", { pageToken }, signal);
       return { items: keys, nextPageToken };
-    }, MAX_LISTED),
-  grants: (signal?: AbortSignal) =>
+    }, max),
+  grants: (signal?: AbortSignal, max?: number) =>
     readPages(async (pageToken) => {
       const { grants, nextPageToken } = await call("auth/Grants/List", { pageToken }, signal);
       return { items: grants, nextPageToken };
-    }, MAX_LISTED),
+    }, max),
+  accounts: (signal?: AbortSignal, max?: number) =>
+    readPages(async (pageToken) => {
+      const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);
+      return { items: accounts, nextPageToken };
+    }, max),
+};
+
+export const list = {
+  keys: (signal?: AbortSignal) => every.keys(signal, MAX_LISTED),
+  grants: (signal?: AbortSignal) => every.grants(signal, MAX_LISTED),
+  accounts: (signal?: AbortSignal) => every.accounts(signal, MAX_LISTED),
   rules: (signal?: AbortSignal) =>
     readPages(async (pageToken) => {
       const { rules, nextPageToken } = await call("auth/Rules/List", { pageToken }, signal);
@@ -37,11 +49,6 @@ export const list = {
   /** The limits that apply to a caller: without an account and a key, to the visitor. */
   limitsOf: async (request: Request<"auth/Limits/Show">, signal?: AbortSignal) =>
     (await call("auth/Limits/Show", request, signal)).limits,
-  accounts: (signal?: AbortSignal) =>
-    readPages(async (pageToken) => {
-      const { accounts, nextPageToken } = await call("auth/Accounts/List", { pageToken }, signal);
-      return { items: accounts, nextPageToken };
-    }, MAX_LISTED),
   namespaces: async (signal?: AbortSignal) => (await call("auth/Namespaces/List", {}, signal)).namespaces,
   issuers: async (signal?: AbortSignal) => (await call("auth/Issuers/List", {}, signal)).issuers,
   trusts: async (signal?: AbortSignal) => (await call("auth/Trusts/List", {}, signal)).trusts,

@@ -6,7 +6,7 @@ import { useLoad } from "../state/load.js";
 import { navigate } from "../state/router.js";
 import { EmptyState, ErrorNotice } from "../ui/notice.js";
 import { KeyState } from "./account-state.js";
-import { list, listTree } from "./authority.js";
+import { every, listTree } from "./authority.js";
 import { CallsOf } from "./calls-of.js";
 import { KeyReach } from "./key-reach.js";
 import { ExpiryBadge, KeyMenu, Limits, pageOfAccount, pageOfKey, useKeyDialogs } from "./keys.js";
@@ -15,7 +15,7 @@ import { type ConsoleProps, Loaded, PageHead } from "./page-frame.js";
 import { Moment } from "./time.js";
 
 export function KeyPage({ session, name: prefix }: ConsoleProps & { readonly name: string }) {
-  const keys = useLoad(list.keys, []);
+  const keys = useLoad((signal) => every.keys(signal), []);
   const [isLeaving, setLeaving] = useState(false);
   const found = keys.value?.find((key) => key.prefix === prefix);
   const { dialogs, onDoing } = useKeyDialogs(session, (made) => {

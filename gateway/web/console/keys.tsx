@@ -67,16 +67,18 @@ function useLitRow() {
   return { lit, setLit };
 }
 
-/** The keys, the row of a new one, and the dialogs that change them. */
-export function useKeys(session: Session) {
-  const keys = useLoad(list.keys, []);
+/**
+ * The keys, the row of a new one, and the dialogs that change them. @param read reads the keys
+ */
+export function useKeys(session: Session, read: (signal: AbortSignal) => Promise<readonly Key[]>) {
+  const keys = useLoad((signal) => read(signal), []);
   const { lit, setLit } = useLitRow();
   const dialogs = useKeyDialogs(session, (prefix) => (prefix === undefined ? keys.reload() : setLit(prefix)));
   return { keys, lit, ...dialogs };
 }
 
 export function KeysPage({ session }: ConsoleProps) {
-  const { keys, lit, dialogs, onDoing } = useKeys(session);
+  const { keys, lit, dialogs, onDoing } = useKeys(session, list.keys);
   return (
     <>
       <PageHead title="API keys" lead="A key lets a program call as its account, for as long as you say.">
