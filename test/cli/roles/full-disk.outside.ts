@@ -156,7 +156,7 @@ t.test("a read-only store: callers and operators see it, until it is writable", 
     await before.server.stop();
     run("umount", disk);
     // Another process may still have the mount in its namespace. A new mount would share its state.
-    await until(() => execFileSync("losetup", ["--associated", image]).length === 0);
+    await until(() => execFileSync("sh", ["-c", 'losetup --associated "$0"', image]).length === 0);
     execFileSync("sh", ["-c", 'fsck.ext4 -fy "$0" || test $? -eq 1', image], { stdio: "ignore" });
     mountExt4(places);
     const after = await serverOn(places);

@@ -73,7 +73,7 @@ t.test("the session of a browser", { timeout: 200_000 }, async (t) => {
     await signedOut(first);
   });
 
-  /** Two tabs whose session has ended. The second has noticed, and has a request that is being written. */
+  /** Two tabs whose session has ended. The second has noticed; a request is being written there. */
   const endedTabs = async () => {
     const { first, second } = await tabs();
     const name = second.getByRole("textbox", { name: /^name\b/ });
