@@ -21,18 +21,16 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
   const [name, setName] = useState(before?.name ?? "");
   const [targets, setTargets] = useState(before === undefined ? "" : textOf(before.targets));
   const [options, setOptions] = useState<Options>(before?.options ?? {});
-  const [found, setFound] = useState<Found>();
-  const change = (apply: () => void) => {
-    apply();
-    setFound(undefined);
-  };
+  /** What was looked up last, and what was found. The fields may have been changed meanwhile. */
+  const [lookup, setLookup] = useState<{ readonly asked: string; readonly found: Found }>();
+  const asked = JSON.stringify([name, targets, options]);
   const put = async (dryRun: boolean): Promise<Found> => {
     // The fields of a message in a request may be left out too, which its type does not say.
     const service = { name, targets: targetsOf(targets), options: options as NonNullable<Service["options"]> };
     const create = before === undefined;
     return call("registry/Services/Put", { service, dryRun, create, keepDescriptors: !create });
   };
-  const isSure = found !== undefined;
+  const isSure = lookup?.asked === asked;
   const verb = before === undefined ? "Add service" : "Change service";
   return (
     <FormDialog
@@ -40,7 +38,7 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
       title={before === undefined ? "Add a service" : `Change ${before.name}`}
       action={isSure ? verb : "Look it up"}
       act={() => put(!isSure)}
-      onDone={(result: Found) => (isSure ? props.onDone(result) : setFound(result))}
+      onDone={(result: Found) => (isSure ? props.onDone(result) : setLookup({ asked, found: result }))}
     >
       {before === undefined && (
         <TextField
@@ -49,7 +47,7 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
           required
           maxLength={63}
           value={name}
-          onInput={(value) => change(() => setName(value))}
+          onInput={setName}
         />
       )}
       <LinesField
@@ -57,10 +55,10 @@ export function ServiceDialog({ before, ...props }: { readonly before: Service |
         hint="One on each line, such as 127.0.0.1:9000 or grpcs://shop.example:443. A number after it is its weight."
         required
         value={targets}
-        onInput={(value) => change(() => setTargets(value))}
+        onInput={setTargets}
       />
-      <OptionFields options={options} onChange={(value) => change(() => setOptions(value))} />
-      {found && <FoundNotice found={found} />}
+      <OptionFields options={options} onChange={setOptions} />
+      {isSure && <FoundNotice found={lookup.found} />}
     </FormDialog>
   );
 }

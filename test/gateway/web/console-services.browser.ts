@@ -3,8 +3,8 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import t from "tap";
-import { checkClean, screenshot } from "./browser.js";
-import { chooseFor, visitConsole } from "./console-browser.js";
+import { checkClean, screenshot, untilSettled } from "./browser.js";
+import { chooseFor, hold, visitConsole } from "./console-browser.js";
 
 const descriptors = join(t.testdir({}), "greeter.binpb");
 execFileSync("node_modules/.bin/buf", ["build", "examples/external-greeter", "-o", descriptors]);
@@ -13,7 +13,7 @@ t.teardown(() => greeter.kill());
 const [line] = await once(greeter.stdout, "data");
 const address = `127.0.0.1:${/:(\d+)\s*$/.exec(String(line))![1]}`;
 
-t.test("services", { timeout: 60_000 }, async (t) => {
+t.test("services", { timeout: 90_000 }, async (t) => {
   const { page, watched, origin, signIn } = await visitConsole(t, "/console/services");
   const dialog = page.getByRole("dialog");
   const rest = async () => fetch(`${origin}/greeter/greet?firstName=Ada`);
@@ -46,6 +46,24 @@ t.test("services", { timeout: 60_000 }, async (t) => {
     await page.getByRole("row", { name: "greeter" }).getByText("Served").waitFor();
     t.match(await (await rest()).json(), { greeting: "Greetings Ada" });
     await screenshot(page, "console-services");
+  });
+
+  await t.test("an address that is changed while it is looked up is looked up again", async (t) => {
+    await page.getByRole("button", { name: "Add service" }).click();
+    await dialog.getByRole("textbox", { name: "Name" }).fill("second");
+    await dialog.getByRole("textbox", { name: "Addresses" }).fill(address);
+    const held = await hold(page, "**/registry/Services/Put");
+    await dialog.getByRole("button", { name: "Look it up" }).click();
+    await held.asked;
+    await dialog.getByRole("textbox", { name: "Addresses" }).fill("127.0.0.1:1");
+    await held.release();
+    await untilSettled(page);
+    await dialog.getByRole("button", { name: "Look it up" }).waitFor();
+    t.equal(await dialog.getByText("Found 1 endpoint").count(), 0);
+    await dialog.getByRole("textbox", { name: "Addresses" }).fill(address);
+    await dialog.getByText("Found 1 endpoint").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
   });
 
   await t.test("the search finds the service that was just added", async () => {
