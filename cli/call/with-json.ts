@@ -13,7 +13,7 @@ import { CallFailure, TAKES_STREAM } from "../http/failure.js";
 import { linesOf } from "../http/request.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { fileProblem } from "../terminal/file-problem.js";
-import { isRedirected, readAll, refuseInput } from "../terminal/input.js";
+import { inputOf, isRedirected, readAll, refuseInput } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import { printResponses } from "../terminal/output.js";
 import { endpointPaths } from "./completion.js";
@@ -45,7 +45,7 @@ export const call = gatewayCommand({
     } catch (error) {
       if (!(error instanceof CallFailure) || error.status !== TAKES_STREAM) throw error;
       const input = json?.startsWith("@") ? json.slice(1) : "standard input";
-      const messages = messagesOf(request === undefined ? io.stdin : [Buffer.from(request)], input);
+      const messages = messagesOf(request === undefined ? inputOf(io) : [Buffer.from(request)], input);
       await printResponses(io, output, client.converse(service, endpoint, messages)).finally(() => io.stdin.destroy());
     }
   },
@@ -74,7 +74,7 @@ async function checkInput(io: Io, client: GatewayClient, service: string, endpoi
 async function readRequest(io: Io, json: string | undefined): Promise<string | Buffer | undefined> {
   if (json === "-") {
     if (io.stdin.isTTY) io.stderr.write("Type the request, then Ctrl-D on a line of its own\n");
-    return readAll(io.stdin, MAX_INPUT, () => tooLarge("Standard input"));
+    return readAll(inputOf(io), MAX_INPUT, () => tooLarge("Standard input"));
   }
   if (!json?.startsWith("@")) return json;
   const path = json.slice(1);

@@ -6,6 +6,7 @@
  */
 import { gatewayCommand } from "../command/command.js";
 import { linesOf } from "../http/request.js";
+import { inputOf } from "../terminal/input.js";
 import type { Io } from "../terminal/io.js";
 import { Bridge } from "./bridge.js";
 
@@ -25,7 +26,7 @@ const serveMcp = gatewayCommand({
     });
     if (io.stdin.isTTY)
       io.stderr.write("An agent starts this command and talks to it. To set one up: portico mcp config\n");
-    for await (const line of linesOf(io.stdin)) if (line.length > 0) await bridge.receive(line.toString());
+    for await (const line of linesOf(inputOf(io))) if (line.length > 0) await bridge.receive(line.toString());
     await bridge.end();
   },
 });

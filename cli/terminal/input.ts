@@ -9,7 +9,8 @@
  * Only Linux shows this, in /proc. On other systems nothing is rejected.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
-import { CommandError, EXIT } from "./exit.js";
+import { addAbortSignal } from "node:stream";
+import { CommandError, EXIT, interrupted } from "./exit.js";
 import type { Input, Io } from "./io.js";
 
 /**
@@ -19,6 +20,18 @@ import type { Input, Io } from "./io.js";
  */
 export function refuseInput({ stdin }: Io, message: string): void {
   if (isRedirected(stdin) && hasData()) throw new CommandError(message, EXIT.usage);
+}
+
+/**
+ * Standard input, until Ctrl-C or SIGTERM: its writer may never close it.
+ * @throws {CommandError} (rejects) when interrupted
+ */
+export async function* inputOf({ stdin, signal }: Io): AsyncGenerator<Uint8Array> {
+  try {
+    yield* addAbortSignal(signal, stdin) as AsyncIterable<Uint8Array>;
+  } catch (error) {
+    throw signal.aborted ? interrupted() : error;
+  }
 }
 
 /**
