@@ -273,28 +273,29 @@ export class OpenGuard implements SigningGuard {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkAssertion(verified, credentials, endpoint, now);
-    const { caller } = verified;
-    if (caller !== undefined && !this.#callers.isCurrent(caller)) {
-      return this.#renewAndAdmit(credentials, verified, caller, endpoint);
+    if (!this.#isCurrent(verified.caller) || !this.#isCurrent(verified.serviceToken)) {
+      return this.#renewAndAdmit(credentials, verified, endpoint);
     }
     this.#assertions.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
-  /** The caller may have changed since the assertion was signed, so the authority is asked. */
-  async #renewAndAdmit(
-    credentials: AssertionCredentials,
-    verified: Verified,
-    outdated: KnownCaller,
-    endpoint: Guarded,
-  ): Promise<Admission> {
-    const caller = await this.#callers.lookUpHash(outdated);
-    if (caller === undefined) throw refusal("unauthorized", endpoint, undefined);
-    // Meanwhile the caller or the key may have changed: start again.
-    if (!this.#callers.isCurrent(caller) || verified.version !== this.#policy.current.keys.version) {
+  #isCurrent(caller: KnownCaller | undefined): boolean {
+    return caller === undefined || this.#callers.isCurrent(caller);
+  }
+
+  /** Either token may have ended since the assertion was signed, so the authority is asked. */
+  async #renewAndAdmit(credentials: AssertionCredentials, verified: Verified, endpoint: Guarded): Promise<Admission> {
+    const tokens = [verified.caller, verified.serviceToken];
+    const renewed = tokens.map((one) => (one && !this.#isCurrent(one) ? this.#callers.lookUpHash(one) : one));
+    const [caller, serviceToken] = await Promise.all(renewed);
+    if (!caller !== !tokens[0] || !serviceToken !== !tokens[1]) throw refusal("unauthorized", endpoint, undefined);
+    // Meanwhile a token or the key may have changed: start again.
+    const isCurrent = this.#isCurrent(caller) && this.#isCurrent(serviceToken);
+    if (!isCurrent || verified.version !== this.#policy.current.keys.version) {
       return this.#verifyAndAdmit(credentials, endpoint);
     }
-    return this.#admitFresh(credentials, { ...verified, caller }, endpoint);
+    return this.#admitFresh(credentials, { ...verified, caller, serviceToken }, endpoint);
   }
 
   /**
@@ -311,10 +312,10 @@ export class OpenGuard implements SigningGuard {
       : badAssertion(endpoint);
   }
 
-  #admitVerified({ caller, namespace, namespaceId, service }: Verified, endpoint: Guarded): Admission {
+  #admitVerified({ caller, namespace, namespaceId, service, serviceToken }: Verified, endpoint: Guarded): Admission {
     const counts = caller === undefined || caller.enrolment !== undefined || caller.namespace === namespace;
     if (!counts) throw badAssertion(endpoint);
-    const admission = { endpoint, caller, namespace, namespaceId, service };
+    const admission = { endpoint, caller, namespace, namespaceId, service, serviceToken };
     const decision = this.#authorizeBoth(admission, caller);
     if (decision !== "granted") throw refusal(decision, endpoint, caller);
     return admission;

@@ -72,6 +72,8 @@ export interface Admission {
   readonly namespaceId?: string | undefined;
   /** The service that calls, for itself or for the caller; undefined for a gateway or a client. */
   readonly service?: string | undefined;
+  /** The enrolment token of that service. */
+  readonly serviceToken?: Caller | undefined;
 }
 
 /** The scope by which rules name a service that calls others. */

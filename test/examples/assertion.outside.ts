@@ -21,7 +21,7 @@ const caller: Caller = {
 };
 const context: CallContext = {
   ...{ resource: RESOURCE, namespace: "team", namespaceId: "id", caller, sha256: Buffer.alloc(32, 255), service: "" },
-  ...{ expires: BigInt(NOW + 1), generation: 300n, revision: 70_000n },
+  ...{ expires: BigInt(NOW + 1), generation: 300n, revision: 70_000n, serviceSha256: Buffer.alloc(0) },
 };
 const sign = (more: Partial<CallContext> = {}, secret = KEY) =>
   signAssertion({ ...context, ...more }, { generation: 1, secret }, OTHER);

@@ -86,6 +86,7 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
   const signed: CallContext = {
     ...{ resource, namespace: acting.namespace, caller: limitedTo(acting.caller, segments), service },
     sha256: Buffer.from(acting.sha256, "hex"),
+    serviceSha256: Buffer.from(tokenHashOf(context), "hex"),
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
     revision: BigInt(state.revision),
@@ -114,7 +115,7 @@ function actingFor(
   { caller }: Context,
 ): Acting {
   if (text === "") {
-    const sha256 = "sha256" in (caller ?? {}) ? String((caller as { sha256?: unknown }).sha256) : "";
+    const sha256 = tokenHashOf({ caller });
     return {
       namespace: namespace || DEFAULT_NAMESPACE,
       caller: state.callerOf(Buffer.from(sha256, "hex"), now),
@@ -134,6 +135,11 @@ function actingFor(
   const current = state.callerOf(given.sha256, now);
   if (current !== undefined) return { namespace: given.namespace, caller: current, sha256 };
   throw unauthenticated("acting_for: the token of its caller was revoked or has expired");
+}
+
+/** SHA-256 of the token that the service itself has sent, in hexadecimal. */
+function tokenHashOf({ caller }: Pick<Context, "caller">): string {
+  return "sha256" in (caller ?? {}) ? String((caller as { sha256?: unknown }).sha256) : "";
 }
 
 /**

@@ -15,7 +15,7 @@ import { CONTEXT, type Metadata, NO_METADATA } from "../../call/metadata.js";
 import { matches, type Resource } from "../../contract/resource.js";
 import { Code, StatusError } from "../../errors.js";
 import type { CallContext } from "../../gen/portico/auth/v1/delegation.js";
-import type { Caller } from "../../gen/portico/auth/v1/policy.js";
+import { Caller } from "../../gen/portico/auth/v1/policy.js";
 import { BoundedMap } from "../../memory/bounded-map.js";
 import type { CallerCache } from "../callers/caller-cache.js";
 import { KnownCaller } from "../callers/known-caller.js";
@@ -65,6 +65,8 @@ export interface Verified {
   readonly caller: KnownCaller | undefined;
   /** The service that calls. */
   readonly service: string | undefined;
+  /** The enrolment token of that service; undefined for a gateway. */
+  readonly serviceToken: KnownCaller | undefined;
   /** In milliseconds since 1970 by the authority's clock. */
   readonly expires: number;
   /** Version of the AssertionKeys. */
@@ -138,6 +140,7 @@ export class AssertionCache {
       caller: caller && toMessage(caller, endpoint),
       sha256: caller?.hashBytes ?? NO_BYTES,
       service: "",
+      serviceSha256: NO_BYTES,
       // Rounded down: it may expire too early, but not too late.
       expires: BigInt(Math.floor(Math.min(this.#policy.timeAt(end), caller?.expires ?? Number.POSITIVE_INFINITY))),
       generation: BigInt(key.generation),
@@ -159,7 +162,9 @@ export class AssertionCache {
       this.#latest[slot] = known;
     }
     if (known.version !== this.#policy.current.keys.version) return undefined;
-    return known.caller === undefined || this.#callers.isCurrent(known.caller) ? known : undefined;
+    return [known.caller, known.serviceToken].every((one) => one === undefined || this.#callers.isCurrent(one))
+      ? known
+      : undefined;
   }
 
   /**
@@ -198,14 +203,17 @@ export class AssertionCache {
    * @throws {SyntaxError} if a resource that the caller's token is limited to cannot be understood
    */
   #read(text: string, context: CallContext): Verified {
-    const { resource, namespace, namespaceId, caller, sha256, service, expires, revision } = context;
+    const { resource, namespace, namespaceId, caller, sha256, service, serviceSha256, expires, revision } = context;
+    const version = this.#callers.versionOf(revision);
+    const enrolment = { ...NO_CALLER, enrolment: service };
     return {
       text,
       resource,
       namespace,
       namespaceId,
-      caller: caller && new KnownCaller(sha256, caller, this.#callers.versionOf(revision)),
+      caller: caller && new KnownCaller(sha256, caller, version),
       service: service || undefined,
+      serviceToken: serviceSha256.length === 0 ? undefined : new KnownCaller(serviceSha256, enrolment, version),
       expires: Number(expires),
       version: this.#policy.current.keys.version,
     };
@@ -326,6 +334,7 @@ function toMessage(caller: KnownCaller, { segments }: Guarded): Caller {
 }
 
 const NO_BYTES = Buffer.alloc(0);
+const NO_CALLER = Caller.decode(NO_BYTES);
 
 /** @param whose the hash of a caller's token, or the namespace of calls without a caller */
 function cacheKeyOf(whose: string, { resource }: Guarded): string {

@@ -32,9 +32,11 @@ class OpenStream implements FollowedStream {
   readonly listener: StreamListener;
   /** The caller as it was last looked up. The admission has the caller that the service knows. */
   caller: KnownCaller | undefined;
+  /** The token of the service that acts for the caller, as it was last looked up. */
+  serviceToken: KnownCaller | undefined;
   expiry: NodeJS.Timeout | undefined;
   /**
-   * Number of running lookups of its caller. Until they end, what the guard knows of the caller may
+   * Number of running lookups of its tokens. Until they end, what the guard knows of the caller may
    * be out of date.
    */
   lookups = 0;
@@ -47,6 +49,12 @@ class OpenStream implements FollowedStream {
     this.admission = admission;
     this.listener = listener;
     this.caller = caller;
+    this.serviceToken = admission.serviceToken instanceof KnownCaller ? admission.serviceToken : undefined;
+  }
+
+  /** The tokens by which it is open. */
+  get tokens(): KnownCaller[] {
+    return [this.caller, this.serviceToken].filter((token) => token !== undefined);
   }
 
   mayPass(): boolean {
@@ -96,20 +104,21 @@ export class OpenStreams {
     }
     const stream = new OpenStream(this, admission, listener, caller);
     this.#open.add(stream);
-    const wasCurrent = this.#isCurrent(caller);
-    if (!wasCurrent) stream.lookups++;
+    const { tokens } = stream;
+    const wasCurrent = tokens.every((token) => this.#isCurrent(token));
+    if (!wasCurrent) stream.lookups += tokens.length;
     // Something may have changed since the admission. The listener is notified only after this
     // function has returned.
     queueMicrotask(() => {
-      if (wasCurrent && this.#isCurrent(caller)) return this.#goOn(stream, caller);
-      if (wasCurrent) stream.lookups++;
-      void this.#renewAll(new Map([[caller as KnownCaller, [stream]]]));
+      if (wasCurrent && tokens.every((token) => this.#isCurrent(token))) return this.#goOn(stream);
+      if (wasCurrent) stream.lookups += tokens.length;
+      void this.#renewAll(new Map(tokens.map((token) => [token, [stream]])));
     });
     return stream;
   }
 
-  #isCurrent(caller: KnownCaller | undefined): boolean {
-    return caller === undefined || this.#options.callers.isCurrent(caller);
+  #isCurrent(caller: KnownCaller): boolean {
+    return this.#options.callers.isCurrent(caller);
   }
 
   /** A lease runs again. */
@@ -127,15 +136,14 @@ export class OpenStreams {
   reauthorize(changed: Pick<ChangedCallers, "has"> | undefined): Promise<void> {
     const outdated = new Map<KnownCaller, OpenStream[]>();
     for (const stream of this.#open) {
-      const { caller } = stream;
-      if (caller === undefined || !changed?.has(caller)) {
-        this.#authorize(stream);
-        continue;
+      const tokens = changed === undefined ? [] : stream.tokens.filter((token) => changed.has(token));
+      if (tokens.length === 0) this.#authorize(stream);
+      stream.lookups += tokens.length;
+      for (const token of tokens) {
+        const streams = outdated.get(token);
+        if (streams === undefined) outdated.set(token, [stream]);
+        else streams.push(stream);
       }
-      stream.lookups++;
-      const streams = outdated.get(caller);
-      if (streams === undefined) outdated.set(caller, [stream]);
-      else streams.push(stream);
     }
     return this.#renewAll(outdated);
   }
@@ -153,23 +161,27 @@ export class OpenStreams {
     await Promise.all(Array.from({ length: Math.min(LOOKUPS, outdated.size) }, renewSome));
   }
 
-  async #renew({ hashBytes }: KnownCaller, streams: OpenStream[], deadlineMonotonicMs: number): Promise<void> {
+  async #renew(token: KnownCaller, streams: OpenStream[], deadlineMonotonicMs: number): Promise<void> {
     const { callers } = this.#options;
     try {
       // If the caller changes meanwhile, `reauthorize` renews the same streams again.
-      const caller = await callers.ask(hashBytes, deadlineMonotonicMs);
+      const renewed = await callers.ask(token.hashBytes, deadlineMonotonicMs);
       for (const stream of streams) {
         stream.lookups--;
-        if (caller === undefined) this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
-        else this.#goOn(stream, caller);
+        if (renewed === undefined) {
+          this.#refuse(stream, refusal("unauthorized", stream.admission.endpoint, undefined));
+          continue;
+        }
+        if (stream.caller?.hash === token.hash) stream.caller = renewed;
+        if (stream.serviceToken?.hash === token.hash) stream.serviceToken = renewed;
+        this.#goOn(stream);
       }
     } catch (error) {
       for (const stream of streams) this.#refuse(stream, error as Error);
     }
   }
 
-  #goOn(stream: OpenStream, caller: KnownCaller | undefined): void {
-    stream.caller = caller;
+  #goOn(stream: OpenStream): void {
     if (this.#open.has(stream)) this.#watchExpiry(stream);
     this.#authorize(stream);
     this.#resume(stream);

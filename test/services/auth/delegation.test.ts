@@ -109,8 +109,16 @@ t.test("after its rule or the service's enrolment is deleted, nothing more is si
     t.equal(await codeOf(service, ORDERS, { callerAssertion }), Code.UNAUTHENTICATED);
   await allow("front", "service:front granted service:orders:*");
   t.equal(await codeOf(service, ORDERS, { callerAssertion: own }), Code.OK);
+  const ended = new Promise<Error>((onRefused) => {
+    void ask(service, ORDERS, { callerAssertion: acting }).then((admission) =>
+      service.follow(admission, { onRefused, onResumed() {} }),
+    );
+  });
+  await codeOf(service, ORDERS, { callerAssertion: acting });
   await call(EnrolmentsService.delete, { name: "front", id: "" }, admin);
-  t.equal(await codeOf(service, ORDERS, { callerAssertion: own }), Code.UNAUTHENTICATED);
+  for (const callerAssertion of [own, acting])
+    t.equal(await codeOf(service, ORDERS, { callerAssertion }), Code.UNAUTHENTICATED);
+  t.match(await ended, { code: Code.UNAUTHENTICATED }, "a stream that it had opened for the caller");
 });
 
 t.test("refuses endpoints of the authority, and resources that are not endpoints", async (t) => {

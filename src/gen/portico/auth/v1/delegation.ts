@@ -54,6 +54,8 @@ export interface CallContext {
   revision: bigint;
   /** Tells the namespace from earlier and later ones of the same name. Empty for `default`. */
   namespaceId: string;
+  /** SHA-256 of the enrolment token of `service`, by which the called service looks it up again when callers have changed. */
+  serviceSha256: Buffer;
   _unknownFields?: { [key: number]: Uint8Array[] } | undefined;
 }
 
@@ -182,6 +184,7 @@ function createBaseCallContext(): CallContext {
     generation: 0n,
     revision: 0n,
     namespaceId: "",
+    serviceSha256: Buffer.alloc(0),
     _unknownFields: undefined,
   };
 }
@@ -223,6 +226,9 @@ export const CallContext = {
     }
     if (message.namespaceId !== "") {
       writer.uint32(74).string(message.namespaceId);
+    }
+    if (message.serviceSha256.length !== 0) {
+      writer.uint32(82).bytes(message.serviceSha256);
     }
     if (message._unknownFields !== undefined) writeUnknownFields(message._unknownFields, writer);
     return writer;
@@ -305,6 +311,14 @@ export const CallContext = {
           }
 
           message.namespaceId = reader.string();
+          continue;
+        }
+        case 10: {
+          if (tag !== 82) {
+            break;
+          }
+
+          message.serviceSha256 = Buffer.from(reader.bytes());
           continue;
         }
       }
