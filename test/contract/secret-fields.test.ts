@@ -21,6 +21,7 @@ const NO_SECRETS: Readonly<Record<string, string>> = {
   ".idempotency_key": REPEATED,
   ".sha256": HASH,
   ".secret_sha256": HASH,
+  ".service_sha256": HASH,
   ".attempt_sha256": HASH,
   "DeviceCode.user_code_sha256": "of eight letters, which count for ten minutes, and only after a sign-in",
   ".used_keys": HASH,

@@ -162,9 +162,11 @@ export class AssertionCache {
       this.#latest[slot] = known;
     }
     if (known.version !== this.#policy.current.keys.version) return undefined;
-    return [known.caller, known.serviceToken].every((one) => one === undefined || this.#callers.isCurrent(one))
-      ? known
-      : undefined;
+    return this.#isCurrent(known.caller) && this.#isCurrent(known.serviceToken) ? known : undefined;
+  }
+
+  #isCurrent(token: KnownCaller | undefined): boolean {
+    return token === undefined || this.#callers.isCurrent(token);
   }
 
   /**
