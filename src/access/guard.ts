@@ -172,7 +172,7 @@ export class OpenGuard implements SigningGuard {
   async #lookUpAndAdmit(credentials: Credentials, endpoint: Guarded): Promise<Admission> {
     const caller = await this.#callers.lookUp(credentials.token ?? "");
     // Meanwhile a change may have arrived, or the lease may have expired: start again.
-    if (caller !== undefined && !this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
+    if (!this.#callers.isCurrent(caller)) return this.admit(credentials, endpoint);
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     return this.#admit(credentials, endpoint, caller, now);
@@ -273,25 +273,21 @@ export class OpenGuard implements SigningGuard {
     const now = performance.now();
     if (!this.#policy.lease.runs(now)) throw authorityUnreachable();
     this.#checkAssertion(verified, credentials, endpoint, now);
-    if (!this.#isCurrent(verified.caller) || !this.#isCurrent(verified.serviceToken)) {
+    if (!this.#callers.isCurrent(verified.caller) || !this.#callers.isCurrent(verified.serviceToken)) {
       return this.#renewAndAdmit(credentials, verified, endpoint);
     }
     this.#assertions.keep(verified);
     return this.#admitVerified(verified, endpoint);
   }
 
-  #isCurrent(caller: KnownCaller | undefined): boolean {
-    return caller === undefined || this.#callers.isCurrent(caller);
-  }
-
   /** Either token may have ended since the assertion was signed, so the authority is asked. */
   async #renewAndAdmit(credentials: AssertionCredentials, verified: Verified, endpoint: Guarded): Promise<Admission> {
     const tokens = [verified.caller, verified.serviceToken];
-    const renewed = tokens.map((one) => (one && !this.#isCurrent(one) ? this.#callers.lookUpHash(one) : one));
+    const renewed = tokens.map((one) => (one && !this.#callers.isCurrent(one) ? this.#callers.lookUpHash(one) : one));
     const [caller, serviceToken] = await Promise.all(renewed);
     if (!caller !== !tokens[0] || !serviceToken !== !tokens[1]) throw refusal("unauthorized", endpoint, undefined);
     // Meanwhile a token or the key may have changed: start again.
-    const isCurrent = this.#isCurrent(caller) && this.#isCurrent(serviceToken);
+    const isCurrent = this.#callers.isCurrent(caller) && this.#callers.isCurrent(serviceToken);
     if (!isCurrent || verified.version !== this.#policy.current.keys.version) {
       return this.#verifyAndAdmit(credentials, endpoint);
     }

@@ -172,7 +172,7 @@ async function setPassword(
   const password = await passwords.hash(newPassword);
   await changes.make(authorOf(context), (state) => {
     const found = find(state, namespace, name);
-    if (name !== caller.account) checkMayTakeOver(state, caller, found);
+    if (!isOwn) checkMayTakeOver(state, caller, found);
     return [{ $case: "passwordSet", value: { namespace, name, password } }];
   });
 }

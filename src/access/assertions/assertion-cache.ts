@@ -162,11 +162,7 @@ export class AssertionCache {
       this.#latest[slot] = known;
     }
     if (known.version !== this.#policy.current.keys.version) return undefined;
-    return this.#isCurrent(known.caller) && this.#isCurrent(known.serviceToken) ? known : undefined;
-  }
-
-  #isCurrent(token: KnownCaller | undefined): boolean {
-    return token === undefined || this.#callers.isCurrent(token);
+    return this.#callers.isCurrent(known.caller) && this.#callers.isCurrent(known.serviceToken) ? known : undefined;
   }
 
   /**

@@ -217,10 +217,10 @@ export class CallerCache {
 
   /**
    * Whether nothing about a caller has changed since it was last confirmed. Also false if the
-   * changes since then are no longer remembered.
+   * changes since then are no longer remembered. About a caller without a token nothing changes.
    */
-  isCurrent(caller: KnownCaller): boolean {
-    return this.#changes.confirm(caller);
+  isCurrent(caller: KnownCaller | undefined): boolean {
+    return caller === undefined || this.#changes.confirm(caller);
   }
 
   /** The version of callers (see CallerChanges) for what was resolved at a revision. */

@@ -105,20 +105,16 @@ export class OpenStreams {
     const stream = new OpenStream(this, admission, listener, caller);
     this.#open.add(stream);
     const { tokens } = stream;
-    const wasCurrent = tokens.every((token) => this.#isCurrent(token));
+    const wasCurrent = tokens.every((token) => this.#options.callers.isCurrent(token));
     if (!wasCurrent) stream.lookups += tokens.length;
     // Something may have changed since the admission. The listener is notified only after this
     // function has returned.
     queueMicrotask(() => {
-      if (wasCurrent && tokens.every((token) => this.#isCurrent(token))) return this.#goOn(stream);
+      if (wasCurrent && tokens.every((token) => this.#options.callers.isCurrent(token))) return this.#goOn(stream);
       if (wasCurrent) stream.lookups += tokens.length;
       void this.#renewAll(new Map(tokens.map((token) => [token, [stream]])));
     });
     return stream;
-  }
-
-  #isCurrent(caller: KnownCaller): boolean {
-    return this.#options.callers.isCurrent(caller);
   }
 
   /** A lease runs again. */
