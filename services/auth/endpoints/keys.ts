@@ -335,7 +335,9 @@ async function mayCreate(changes: Changes, context: Context): Promise<KnownCalle
   }
   await changes.sync();
   if (changes.state.token(caller.hashBytes)?.kind !== "trusted") return caller;
-  throw permissionDenied("A token that came from a JWT cannot create keys, which would outlive it; log in to");
+  throw permissionDenied(
+    "A token that came from a JWT cannot create keys, which would outlive it; log in to create one",
+  );
 }
 
 /** A key as responses show it, without its hash. */
