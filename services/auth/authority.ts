@@ -21,12 +21,7 @@ import { descriptorsOf } from "../../src/contract/built-in-files.js";
 import type { ConfiguredService } from "../../src/gen/portico/registry/v1/services.js";
 import type { Service } from "../../src/rpc/service.js";
 import { collectionOf } from "../../src/store/collection.js";
-import {
-  type Installation,
-  readInstallation,
-  recordInstallation,
-  recordInstallationId,
-} from "../../src/store/installation.js";
+import { recordInstallation, recordInstallationId } from "../../src/store/installation.js";
 import type { KeyValueStore } from "../../src/store/store.js";
 import { bootstrap, deletePasswordFileOnceChanged, type FirstStart, warnOfUnusedPassword } from "./bootstrap.js";
 import { configurations } from "./configuration/configurations.js";
@@ -178,7 +173,7 @@ export async function openAuthority(options: AuthorityOptions): Promise<Authorit
   const storedTime = new StoredTime({ rows: collectionOf(store, "time"), store, journal, clock });
   clock.start({ stored: await storedTime.read(), accept: options.acceptTime === true });
   const passwords = new Passwords(options.passwordCost);
-  const firstStart = await setUp(options, { journal, passwords, installation: readInstallation(dataFolder) });
+  const firstStart = await setUp(options, { journal, passwords });
   const changes = new Changes({ journal, leases });
   const failedLogins = new FailedLogins({ journal, log });
   const attempts = new Attempts({ passwords, throttle: new LoginThrottle({ clock: clock.now }), failedLogins });
@@ -309,7 +304,7 @@ function checkAdminPassword(password: string): void {
 /** Sets up the installation if it is new, and does what every start must complete. */
 async function setUp(
   { store, dataFolder, adminPassword, services = [], log }: AuthorityOptions,
-  parts: { journal: Journal; passwords: Passwords; installation: Installation | undefined },
+  parts: { journal: Journal; passwords: Passwords },
 ): Promise<FirstStart | undefined> {
   const { journal, passwords } = parts;
   const isSetUp = journal.state.revision > 0;

@@ -14,7 +14,7 @@ import { ADMIN_SCOPE, DEFAULT_NAMESPACE } from "../../src/contract/names.js";
 import { writeOnce } from "../../src/folder.js";
 import type { PasswordHash } from "../../src/gen/portico/auth/log/v1/log.js";
 import { Access } from "../../src/gen/portico/auth/v1/rules.js";
-import { FIRST_ENROLMENTS, type Installation, lostInstallation } from "../../src/store/installation.js";
+import { FIRST_ENROLMENTS, lostInstallation, readInstallation } from "../../src/store/installation.js";
 import { refuseServicesLeft } from "../../src/store/open.js";
 import { StoreError } from "../../src/store/store.js";
 
@@ -41,23 +41,21 @@ export const ADMIN = "admin";
 export async function bootstrap(options: {
   journal: Journal;
   store: string;
-  /**
-   * Read from the data folder before the log is read, because another process may be setting up the
-   * installation at the same time.
-   */
-  installation: Installation | undefined;
   passwords: Passwords;
   dataFolder: string;
   adminPassword: string | undefined;
 }): Promise<FirstStart | undefined> {
-  const { journal, store, installation, passwords, dataFolder, adminPassword } = options;
+  const { journal, store, passwords, dataFolder, adminPassword } = options;
   if (journal.state.revision > 0) return unshownPassword(dataFolder);
-  // A first start that was interrupted leaves files, but no record of the store.
-  if (installation !== undefined) {
-    const lost = lostInstallation(store, dataFolder, installation);
-    throw new StoreError(`store ${store} is without any entry, ${lost}`);
+  try {
+    await refuseIfNotNew(store, dataFolder);
+  } catch (refusal) {
+    // Another process may have set up the installation after the log was read here. It writes the
+    // entry before the files that show an installation, so the entry can be read now.
+    await journal.sync();
+    if (journal.state.revision === 0) throw refusal;
+    return undefined;
   }
-  await refuseServicesLeft(dataFolder);
   const passwordFile = passwordFileIn(dataFolder);
   const created: string[] = [];
   const readOrCreate = (file: string, make: () => string, check: (text: string) => boolean): string => {
@@ -84,6 +82,20 @@ export async function bootstrap(options: {
     if (!ours) for (const file of created) rmSync(file, { force: true });
   }
   return first && adminPassword === undefined ? { passwordFile, password } : undefined;
+}
+
+/**
+ * Refuses to set up a store without entries if the data folder already belongs to an installation.
+ * @throws {StoreError} with what to do
+ */
+async function refuseIfNotNew(store: string, dataFolder: string): Promise<void> {
+  // A first start that was interrupted leaves files, but no record of the store.
+  const installation = readInstallation(dataFolder);
+  if (installation !== undefined) {
+    const lost = lostInstallation(store, dataFolder, installation);
+    throw new StoreError(`store ${store} is without any entry, ${lost}`);
+  }
+  await refuseServicesLeft(dataFolder);
 }
 
 /**

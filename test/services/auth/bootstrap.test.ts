@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { passwordShown } from "../../../services/auth/bootstrap.js";
+import { bootstrap, passwordShown } from "../../../services/auth/bootstrap.js";
+import { Passwords } from "../../../services/auth/login/passwords.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -15,7 +16,7 @@ import { openServiceStore, openStore } from "../../../src/store/open.js";
 import { ALL_RECORDS } from "../../support/audit.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { type Open, open, PASSWORD, silent } from "./open.js";
+import { type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const passwordFile = (folder: string) => join(folder, "admin-password");
@@ -168,6 +169,28 @@ t.test("of many authorities that start at once on one store, one sets it up", as
   const { login } = await open(t, { store: stores[0]!, folder });
   t.ok(await login("admin", readFileSync(passwordFile(folder), "utf8").trim()));
 });
+
+/** Which files of the other process show the installation to an authority that starts with it. */
+const SHOWN_BY: Record<string, readonly string[]> = {
+  "its record in the data folder": ["store-location", "installation-id"],
+  "data of its services": ["services.sqlite"],
+};
+for (const [what, files] of Object.entries(SHOWN_BY)) {
+  t.test(`an authority that read the log before another set it up uses that installation: ${what}`, async (t) => {
+    const folder = temporaryFolder(t);
+    const store = await openStore("sqlite:", folder);
+    t.teardown(() => store.close());
+    const journal = await openJournal(store);
+    const other = await open(t, { folder, fresh: true, adminPassword: PASSWORD });
+    const services = await openServiceStore("sqlite:", folder, { isNew: true });
+    await services.claim(other.authority.installationId);
+    await services.close();
+    for (const file of Object.values(SHOWN_BY).flat()) if (!files.includes(file)) rmSync(join(folder, file));
+    const options = { journal, store: store.name, passwords: new Passwords(CHEAP), dataFolder: folder };
+    t.equal(await bootstrap({ ...options, adminPassword: undefined }), undefined);
+    t.equal(journal.state.installationId, other.authority.installationId);
+  });
+}
 
 t.test("a start enrols services that are new to the store, but not services whose enrolment was deleted", async (t) => {
   const folder = temporaryFolder(t);
