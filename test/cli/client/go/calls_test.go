@@ -286,21 +286,22 @@ func TestTokenFunc(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream.Close()
-	soon, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer cancel()
 	for _, row := range []struct {
-		code   int
-		detail string
-		give   func(context.Context, string) (string, error)
+		code    int
+		detail  string
+		timeout time.Duration
+		give    func(context.Context, string) (string, error)
 	}{
-		{401, "Unauthorized call made to probe:Probe.Tell",
+		{401, "Unauthorized call made to probe:Probe.Tell", time.Minute,
 			func(context.Context, string) (string, error) { return "pta_wrong", nil }},
-		{401, "TokenFunc failed: no login",
+		{401, "TokenFunc failed: no login", time.Minute,
 			func(context.Context, string) (string, error) { return "", errors.New("no login") }},
-		{504, "TokenFunc gave no token in time",
+		{504, "TokenFunc gave no token in time", 300 * time.Millisecond,
 			func(context.Context, string) (string, error) { select {} }},
 	} {
+		soon, cancel := context.WithTimeout(ctx, row.timeout)
 		_, err := probe.New(probe.Options{TokenFunc: row.give}).Probe.Tell(soon, nil)
+		cancel()
 		var failure *probe.Error
 		if !errors.As(err, &failure) || failure.Code != row.code || failure.Detail != row.detail {
 			t.Fatalf("%v instead of %d %s", err, row.code, row.detail)
