@@ -7,11 +7,12 @@ import {
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   renameSync,
   rmSync,
   writeSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /**
  * Creates a folder and its parents if they do not exist.
@@ -29,27 +30,12 @@ export function makeFolder(folder: string): void {
 }
 
 /**
- * Creates a file unless it exists. It appears complete, and is on disk when this returns. @returns
- * whether it was created
+ * Creates a file unless it exists. It appears complete, and is on disk when this returns.
+ * @returns whether it was created
  */
 export function writeOnce(file: string, make: () => string): boolean {
   makeFolder(dirname(file));
-  const draft = `${file}.${process.pid}.new`;
-  rmSync(draft, { force: true });
-  const descriptor = openSync(draft, "wx", 0o600);
-  try {
-    writeSync(descriptor, `${make()}\n`);
-    fsyncSync(descriptor);
-    linkSync(draft, file);
-    syncFolder(dirname(file));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return false;
-  } finally {
-    closeSync(descriptor);
-    rmSync(draft, { force: true });
-  }
+  return finish(file, writeDraft(file, make), linkSync);
 }
 
 /**
@@ -57,10 +43,64 @@ export function writeOnce(file: string, make: () => string): boolean {
  * returns.
  */
 export function writeAnew(file: string, text: string): void {
-  const draft = `${file}.${randomUUID()}.new`;
-  writeOnce(draft, () => text);
-  renameSync(draft, file);
-  syncFolder(dirname(file));
+  makeFolder(dirname(file));
+  finish(
+    file,
+    writeDraft(file, () => text),
+    renameSync,
+  );
+}
+
+function writeDraft(file: string, make: () => string): string {
+  const draft = newDraft(file);
+  const descriptor = openSync(draft, "wx", 0o600);
+  try {
+    writeSync(descriptor, `${make()}\n`);
+    fsyncSync(descriptor);
+    return draft;
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Gives a draft its final name by `name`, and deletes every other draft of the file, from a killed
+ * process or from one that is later.
+ * @returns false if another process has written the file first
+ */
+export function finish(file: string, draft: string, name: (draft: string, file: string) => void): boolean {
+  try {
+    name(draft, file);
+    syncFolder(dirname(file));
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process that has finished the file has deleted this draft.
+    if (code !== "EEXIST" && (code !== "ENOENT" || !existsSync(file))) throw error;
+    return false;
+  } finally {
+    rmSync(draft, { force: true });
+    if (existsSync(file)) deleteDrafts(file);
+  }
+}
+
+const DRAFT = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.new/;
+
+/**
+ * A new name beside a file. No process ID is in it: processes in several containers may have the
+ * same one.
+ */
+export function newDraft(file: string): string {
+  return `${file}.${randomUUID()}.new`;
+}
+
+function deleteDrafts(file: string): void {
+  const [folder, name] = [dirname(file), basename(file)];
+  for (const other of readdirSync(folder))
+    if (other.startsWith(name) && DRAFT.test(other.slice(name.length))) rmSync(join(folder, other), { force: true });
 }
 
 /** Waits until files that were created or renamed in the folder are on disk. */

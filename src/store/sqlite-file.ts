@@ -7,12 +7,11 @@
  * is refused, and never taken for a new file.
  */
 
-import { randomUUID } from "node:crypto";
 import { closeSync, constants, existsSync, linkSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
 import { StatusError } from "../errors.js";
-import { makeFolder, syncFolder } from "../folder.js";
+import { finish, makeFolder, newDraft } from "../folder.js";
 import { within } from "../within.js";
 import { StoreError, unreleased, type WriteRefusal } from "./store.js";
 
@@ -82,17 +81,16 @@ export async function createFile(
       { cause: error },
     );
   }
-  const draft = `${file}.${randomUUID()}.new`;
+  const draft = newDraft(file);
   // SQLite gives its other files the same permissions as this one.
   closeSync(openSync(draft, "wx", 0o600));
   try {
     await fill(draft, [`PRAGMA application_id = ${kind.applicationId}`, `PRAGMA user_version = ${kind.format}`]);
     readHeader(kind, draft);
-    linkSync(draft, file);
-    syncFolder(folder);
-    return true;
+    return finish(file, draft, linkSync);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    // Another process that has created the file has deleted this draft.
+    if (!existsSync(file)) throw error;
     return false;
   } finally {
     removeSqlite(draft);
