@@ -55,8 +55,9 @@ export function readiness(notReady: string | undefined): string {
   return `  Not ready: ${notReady}.\n  Calls are refused with 503 until it is. Ctrl-C stops it.`;
 }
 
+/** Nothing if `portico recover admin` has set another password since, which deletes the file. */
 function firstPassword({ firstStart }: Running): string[] {
-  if (firstStart === undefined) return [];
+  if (firstStart === undefined || !existsSync(firstStart.passwordFile)) return [];
   return [
     "",
     "  Log in as admin with this password. It is shown only now, and kept in",

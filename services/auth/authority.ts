@@ -308,7 +308,7 @@ async function setUp(
 ): Promise<FirstStart | undefined> {
   const { journal, passwords } = parts;
   const isSetUp = journal.state.revision > 0;
-  const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword });
+  const firstStart = await bootstrap({ ...parts, store: store.name, dataFolder, adminPassword, log });
   await enrolNew({ journal, dataFolder, services, log });
   record({ store, dataFolder, installationId: journal.state.installationId, log });
   deletePasswordFileOnceChanged({ journal, dataFolder, log });

@@ -44,9 +44,10 @@ export async function bootstrap(options: {
   passwords: Passwords;
   dataFolder: string;
   adminPassword: string | undefined;
+  log: Logger;
 }): Promise<FirstStart | undefined> {
   const { journal, store, passwords, dataFolder, adminPassword } = options;
-  if (journal.state.revision > 0) return unshownPassword(dataFolder);
+  if (journal.state.revision > 0) return unshownPassword(options);
   try {
     await refuseIfNotNew(store, dataFolder);
   } catch (refusal) {
@@ -78,6 +79,7 @@ export async function bootstrap(options: {
     return first ? firstEntry(hash, enrolments) : [];
   });
   if (!first) {
+    await unshownPassword(options);
     const ours = enrolments.every(({ token }) => journal.state.token(hashToken(token)) !== undefined);
     if (!ours) for (const file of created) rmSync(file, { force: true });
   }
@@ -100,12 +102,23 @@ async function refuseIfNotNew(store: string, dataFolder: string): Promise<void> 
 
 /**
  * The password of a first start that ended before it showed the password, for example because a
- * port was in use.
+ * port was in use. Deletes its file if the password is not the administrator's: another process may
+ * have set up the store with another one, or set another one since.
  */
-function unshownPassword(dataFolder: string): FirstStart | undefined {
+async function unshownPassword(options: {
+  journal: Journal;
+  passwords: Passwords;
+  dataFolder: string;
+  log: Logger;
+}): Promise<FirstStart | undefined> {
+  const { journal, passwords, dataFolder, log } = options;
   const passwordFile = passwordFileIn(dataFolder);
-  if (!existsSync(unshownFileIn(dataFolder)) || !existsSync(passwordFile)) return undefined;
-  return { passwordFile, password: readFileSync(passwordFile, "utf8").trim() };
+  if (!existsSync(unshownFileIn(dataFolder))) return undefined;
+  const password = existsSync(passwordFile) ? readFileSync(passwordFile, "utf8").trim() : "";
+  const account = journal.state.account(DEFAULT_NAMESPACE, ADMIN);
+  if (await passwords.verify(password, account?.password)) return { passwordFile, password };
+  deletePasswordFile(dataFolder, log);
+  return undefined;
 }
 
 /** Called when the administrator's first password was shown: later starts do not show it. */

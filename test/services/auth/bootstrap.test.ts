@@ -2,8 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
-import { bootstrap, passwordShown } from "../../../services/auth/bootstrap.js";
+import { bootstrap, firstEntry, passwordShown } from "../../../services/auth/bootstrap.js";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Passwords } from "../../../services/auth/login/passwords.js";
+import { recoverAdmin } from "../../../services/auth/recover.js";
 import { SYSTEM } from "../../../src/access/guard.js";
 import { hashToken } from "../../../src/call/token.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -16,7 +18,7 @@ import { openServiceStore, openStore } from "../../../src/store/open.js";
 import { ALL_RECORDS } from "../../support/audit.js";
 import { CHEAP } from "../../support/passwords.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { type Open, open, openJournal, PASSWORD, silent } from "./open.js";
+import { HASH, type Open, open, openJournal, PASSWORD, silent } from "./open.js";
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 const passwordFile = (folder: string) => join(folder, "admin-password");
@@ -186,11 +188,51 @@ for (const [what, files] of Object.entries(SHOWN_BY)) {
     await services.claim(other.authority.installationId);
     await services.close();
     for (const file of Object.values(SHOWN_BY).flat()) if (!files.includes(file)) rmSync(join(folder, file));
-    const options = { journal, store: store.name, passwords: new Passwords(CHEAP), dataFolder: folder };
+    const options = { journal, store: store.name, passwords: new Passwords(CHEAP), dataFolder: folder, log: silent };
     t.equal(await bootstrap({ ...options, adminPassword: undefined }), undefined);
     t.equal(journal.state.installationId, other.authority.installationId);
   });
 }
+
+t.test(
+  "a password that no start has shown is not shown if it was changed since, and its file is deleted",
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const { authority, close } = await open(t, { folder, fresh: true });
+    const { password } = authority.firstStart!;
+    await close();
+    const store = await openStore("sqlite:", folder, { mustExist: true });
+    await recoverAdmin({ store, dataFolder: folder, password: PASSWORD, passwordCost: CHEAP, log: silent });
+    await store.close();
+    // The recovery was killed before it deleted the files.
+    for (const file of ["admin-password", "admin-password-unshown"]) writeFileSync(join(folder, file), password);
+    t.equal((await open(t, { folder, fresh: true })).authority.firstStart, undefined);
+    t.same(
+      readdirSync(folder).filter((name) => name.startsWith("admin-password")),
+      [],
+    );
+  },
+);
+
+t.test("the file of a password is deleted if another process sets up the store with another password", async (t) => {
+  const folder = temporaryFolder(t);
+  const store = await openStore("sqlite:", folder);
+  t.teardown(() => store.close());
+  const enrolment = (name: string) => ({ name, token: readFileSync(join(folder, "enrolment", name), "utf8").trim() });
+  class Late extends Passwords {
+    override async hash(password: string) {
+      const other = await openJournal(store);
+      await other.commit(PORTICO, () => firstEntry(HASH, ["gateway", "helloworld"].map(enrolment)));
+      return super.hash(password);
+    }
+  }
+  const options = { journal: await openJournal(store), store: store.name, passwords: new Late(CHEAP), log: silent };
+  t.equal(await bootstrap({ ...options, dataFolder: folder, adminPassword: undefined }), undefined);
+  t.same(
+    readdirSync(folder).filter((name) => name.startsWith("admin-password")),
+    [],
+  );
+});
 
 t.test("a start enrols services that are new to the store, but not services whose enrolment was deleted", async (t) => {
   const folder = temporaryFolder(t);
