@@ -69,7 +69,7 @@ interface Current {
  */
 function issue(current: Current, request: IssueRequest, context: Context): IssueResponse {
   const { state, now, leaseMs } = current;
-  const service = enrolmentOf(context);
+  const service = enrolmentOf(current, context);
   const { resource } = request;
   const segments = checkEndpoint(resource);
   const acting = actingFor(current, request, service, context);
@@ -97,11 +97,18 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
   return { context: text, lifetimeMs: BigInt(Math.max(0, Math.floor(expires - now))) };
 }
 
-/** @throws {StatusError} PERMISSION_DENIED unless an enrolled service calls. */
-function enrolmentOf({ caller }: Context): string {
-  const name = caller?.enrolment;
-  if (name !== undefined && name !== GATEWAY) return name;
-  throw permissionDenied("Only an enrolled service calls other services by a context");
+/**
+ * @throws {StatusError} PERMISSION_DENIED unless an enrolled service calls; UNAUTHENTICATED if its
+ *   token has ended since the call was admitted. An assertion names the revision that it was signed
+ *   at, so guards do not look up again what ended before that.
+ */
+function enrolmentOf({ state, now }: Current, context: Context): string {
+  const name = context.caller?.enrolment;
+  if (name === undefined || name === GATEWAY) {
+    throw permissionDenied("Only an enrolled service calls other services by a context");
+  }
+  if (state.callerOf(Buffer.from(tokenHashOf(context), "hex"), now)?.enrolment === name) return name;
+  throw unauthenticated("The enrolment token of this call was revoked");
 }
 
 /**

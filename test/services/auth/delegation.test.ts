@@ -1,6 +1,7 @@
 // A service calls another one with a caller assertion that the authority signs. The rules must
 // grant the call to the service and to its caller.
 import t from "tap";
+import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { RuleSet } from "../../../src/access/decide/rules.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -13,6 +14,10 @@ import { RulesService } from "../../../src/gen/portico/auth/v1/rules.js";
 import { endpointAt } from "../../access/endpoints.js";
 import { readRule } from "../../access/read-rule.js";
 import { ask, codeOf, joinAt, openTestGateway } from "../../access/test-gateway.js";
+import { deferred } from "../../support/deferred.js";
+import { openMemoryStore } from "../../support/memory-store.js";
+import { FaultyStore } from "./faulty-store.js";
+import { openJournal } from "./open.js";
 
 const PASSWORD = "a password for bob";
 const FRONT = endpointAt("service:front:Front.Buy");
@@ -20,8 +25,8 @@ const ORDERS = endpointAt("service:orders:Orders.Add");
 const { resource } = ORDERS;
 
 /** Rules that let staff call both services, and the service `front` call the service `orders`. */
-async function scene(t: Parameters<typeof openTestGateway>[0]) {
-  const gateway = await openTestGateway(t);
+async function scene(...[t, options]: Parameters<typeof openTestGateway>) {
+  const gateway = await openTestGateway(t, options);
   const { call, admin, guard } = gateway;
   const enrol = async (name: string): Promise<string> =>
     (await call(EnrolmentsService.create, { name, replace: false }, admin)).secret;
@@ -119,6 +124,24 @@ t.test("after its rule or the service's enrolment is deleted, nothing more is si
   for (const callerAssertion of [own, acting])
     t.equal(await codeOf(service, ORDERS, { callerAssertion }), Code.UNAUTHENTICATED);
   t.match(await ended, { code: Code.UNAUTHENTICATED }, "a stream that it had opened for the caller");
+});
+
+t.test("nothing is signed for a service whose enrolment ends while the authority reads the log", async (t) => {
+  const shared = openMemoryStore({ mayBeStale: true, time: Date.now });
+  const store = new FaultyStore(shared);
+  const { issue, front, received } = await scene(t, { store });
+  const caller = await received();
+  await issue(front, caller);
+  const elsewhere = await openJournal(shared);
+  const released = deferred<void>();
+  store.onStep = (step) => (step === "before range log" ? released.promise : undefined);
+  const issued = issue(front, caller);
+  // The call is admitted before the authority can read of the deletion.
+  await new Promise(setImmediate);
+  const deleted = { name: "front", sha256: Buffer.alloc(0) };
+  await elsewhere.commit(PORTICO, () => [{ $case: "enrolmentDeleted", value: deleted }]);
+  released.resolve();
+  await t.rejects(issued, { code: Code.UNAUTHENTICATED });
 });
 
 t.test("refuses endpoints of the authority, and resources that are not endpoints", async (t) => {
