@@ -22,6 +22,7 @@ import { within } from "../within.js";
 import { PostgresClient } from "./postgres-client.js";
 import { isOfStatement, NotPrimaryError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import { sharesSessions } from "./postgres-pooler.js";
+import { setSession } from "./postgres-session.js";
 import type { PostgresAddress } from "./postgres-url.js";
 import type { StoreError } from "./store.js";
 
@@ -57,25 +58,6 @@ const MAX_WAITING = 1_000;
  */
 const MAX_HELD = 20;
 
-/**
- * Settings that Portico sets in each session, so that the settings of the role or the database do
- * not apply. Those that the server does not know are skipped. The planner must use the index
- * whatever the statistics say, so an operation costs no more than the rows that it returns.
- */
-const ALWAYS = {
-  default_transaction_isolation: "read committed",
-  lock_timeout: "0",
-  transaction_timeout: "0",
-  idle_session_timeout: "0",
-  idle_in_transaction_session_timeout: "0",
-  enable_seqscan: "off",
-  enable_bitmapscan: "off",
-  enable_sort: "off",
-  // The disabled plan types have a high cost, for which Postgres would compile a plan in 100 ms.
-  jit: "off",
-};
-const SET = `SELECT set_config(name, value, false)
-  FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
 /** The state that is checked for each new connection. A role can see its own pg_stat_activity. */
 const STATE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('default_transaction_read_only') = 'on' AS "isReadOnly",
   current_setting('synchronous_commit') AS "synchronousCommit",
@@ -311,12 +293,10 @@ export class Database {
     }
     if (await sharesSessions(client, this.#config(server))) throw new Error(SHARED_SESSIONS);
     const weak = !["on", "remote_apply"].includes(synchronousCommit);
-    const settings: Record<string, string> = {
-      ...ALWAYS,
+    await setSession(client, {
       statement_timeout: kind === "read" ? `${this.#options.timeoutMs}` : "0",
       ...(weak ? { synchronous_commit: "on" } : {}),
-    };
-    await client.query(SET, [Object.keys(settings), Object.values(settings)]);
+    });
     // Ends a write that waits for a lock after its connection was dropped, if the server can.
     await client.query("SET client_connection_check_interval = 1000").catch(() => undefined);
     await this.#options.check(client);
