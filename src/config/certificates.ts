@@ -9,6 +9,7 @@ import { createSecureContext } from "node:tls";
 import { onFileChange } from "../file-changes.js";
 import type { Logger } from "../log.js";
 import { type Config, SETTINGS } from "./config.js";
+import { certificatesFault, keyFault } from "./pem.js";
 import { ConfigError } from "./setting.js";
 
 const DAY_MS = 86_400_000;
@@ -280,6 +281,8 @@ function load(
 /** @param needsName whether clients get it only by one of its names */
 function readPair(files: Sources["pairs"][number], settings: CertificateSettings, needsName: boolean): KeyPair {
   const [cert, key] = [readCertificate(settings.cert, files.cert), readPem(settings.key, files.key)];
+  const fault = keyFault(key);
+  if (fault !== undefined) throw new ConfigError(`${files.key} (${SETTINGS[settings.key].variable}) ${fault}`);
   try {
     createSecureContext({ cert, key });
   } catch (error) {
@@ -297,13 +300,8 @@ function readPair(files: Sources["pairs"][number], settings: CertificateSettings
 
 function readCertificate(setting: Setting, path: string): Buffer {
   const pem = readPem(setting, path);
-  try {
-    new X509Certificate(pem);
-  } catch (error) {
-    throw new ConfigError(
-      `${path} (${SETTINGS[setting].variable}) has no PEM certificate: ${(error as Error).message}`,
-    );
-  }
+  const fault = certificatesFault(pem);
+  if (fault !== undefined) throw new ConfigError(`${path} (${SETTINGS[setting].variable}) ${fault}`);
   return pem;
 }
 

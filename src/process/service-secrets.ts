@@ -5,7 +5,6 @@
  * An administrator chooses the names of files and the targets. The operator of this process decides
  * who may be shown a credential: `NAME.targets` lists the hosts.
  */
-import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { formatAddress, formatGrpcTarget, type GrpcTarget, parseGrpcTarget } from "../address/address.js";
@@ -13,6 +12,7 @@ import { canonicalAddress } from "../address/client-address.js";
 import { isBelowLocalhost, isLoopback } from "../address/loopback.js";
 import { isBinaryName, type Metadata } from "../call/metadata.js";
 import { SETTINGS } from "../config/config.js";
+import { certificatesFault, keyFault } from "../config/pem.js";
 import { MalformedFileError, readSecretFile, SECRET_FILE_NAME, SecretFileError } from "../config/secret-files.js";
 import type { Credential, ServiceOptions } from "../gen/portico/registry/v1/service_options.js";
 import type { ServiceTls } from "../rpc/transport.js";
@@ -163,12 +163,9 @@ function readTls({ ca, cert, key, serverName }: NonNullable<SecretOptions["tls"]
   const pem = (name: string): Buffer | undefined => (name === "" ? undefined : read(name, MAX_PEM));
   if ((cert === "") !== (key === "")) throw new SecretFileError("cert and key belong together: one is not set");
   const files = { ca: pem(ca), cert: pem(cert), key: pem(key) };
-  for (const [name, content] of [
-    [ca, files.ca],
-    [cert, files.cert],
-  ] as const) {
-    if (content !== undefined) checkCertificate(name, content);
-  }
+  if (files.ca !== undefined) checkFile(ca, certificatesFault(files.ca));
+  if (files.cert !== undefined) checkFile(cert, certificatesFault(files.cert));
+  if (files.key !== undefined) checkFile(key, keyFault(files.key));
   try {
     createSecureContext(files);
   } catch (error) {
@@ -177,10 +174,7 @@ function readTls({ ca, cert, key, serverName }: NonNullable<SecretOptions["tls"]
   return serverName === "" ? files : { ...files, servername: serverName };
 }
 
-function checkCertificate(name: string, content: Buffer): void {
-  try {
-    new X509Certificate(content);
-  } catch (error) {
-    throw new MalformedFileError(`${name} has no PEM certificate: ${(error as Error).message}`);
-  }
+/** @throws {MalformedFileError} if the file has a fault */
+function checkFile(name: string, fault: string | undefined): void {
+  if (fault !== undefined) throw new MalformedFileError(`${name} ${fault}`);
 }

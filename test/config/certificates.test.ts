@@ -1,5 +1,6 @@
 // Certificate files are read at the start. A wrong one stops the start with a message that names
 // file and setting.
+import { generateKeyPairSync, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import pino from "pino";
 import t from "tap";
@@ -9,12 +10,21 @@ import { createAuthority } from "../http2/certificates.js";
 
 const authority = createAuthority("authority");
 const own = authority.issue("localhost");
+const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const cut = Buffer.from(authority.cert.toString().replace(/.{20}\n-----END/, "\n-----END"));
+const encrypted = (form: { type: "pkcs8" | "sec1" }): Buffer =>
+  Buffer.from(privateKey.export({ ...form, format: "pem", cipher: "aes-128-cbc", passphrase: "x" }));
 const folder = t.testdir({
   "ca.pem": authority.cert,
   "own.pem": own.cert,
   "own.key": own.key,
   "other.key": authority.issue("localhost").key,
   "text.pem": "no certificate",
+  "ca.der": new X509Certificate(authority.cert).raw,
+  "cut-bundle.pem": Buffer.concat([authority.cert, cut]),
+  "cut-chain.pem": Buffer.concat([own.cert, cut]),
+  "encrypted.key": encrypted({ type: "pkcs8" }),
+  "encrypted-old.key": encrypted({ type: "sec1" }),
 });
 const file = (name: string) => (name === "" ? undefined : join(folder, name));
 const files = (...names: string[]) => names.map((name) => join(folder, name));
@@ -43,6 +53,7 @@ t.test("accepts no certificate, an authority's, one with its key, or both", asyn
   t.same(readCertificates(settings("ca.pem", "own.pem", "own.key")), { ca: authority.cert, ...own });
 });
 
+const ENCRYPTED = /^.*encrypted.*\.key \(PORTICO_TLS_KEY\) is an encrypted key, and there is no passphrase: decrypt it/;
 const wrong: [why: string, given: ReturnType<typeof settings>, message: RegExp][] = [
   ["certificate without key", settings("", "own.pem"), /^PORTICO_TLS_CERT is set without PORTICO_TLS_KEY: they go/],
   ["key without certificate", settings("", "", "own.key"), /^PORTICO_TLS_KEY is set without PORTICO_TLS_CERT: they go/],
@@ -53,6 +64,19 @@ const wrong: [why: string, given: ReturnType<typeof settings>, message: RegExp][
     settings("", "own.key", "own.key"),
     /own\.key \(PORTICO_TLS_CERT\) has no PEM certificate/,
   ],
+  ["not PEM", settings("ca.der"), /ca\.der \(PORTICO_TLS_CA\) has no PEM certificate$/],
+  [
+    "an authority of several cut off",
+    settings("cut-bundle.pem"),
+    /cut-bundle\.pem \(PORTICO_TLS_CA\) has a certificate, 2 of 2, that cannot be read: /,
+  ],
+  [
+    "an intermediate certificate cut off",
+    settings("", "cut-chain.pem", "own.key"),
+    /cut-chain\.pem \(PORTICO_TLS_CERT\) has a certificate, 2 of 2, that cannot be read: /,
+  ],
+  ["an encrypted key", settings("", "own.pem", "encrypted.key"), ENCRYPTED],
+  ["a key encrypted in the older form", settings("", "own.pem", "encrypted-old.key"), ENCRYPTED],
   ["no key", settings("", "own.pem", "text.pem"), /text\.pem \(PORTICO_TLS_KEY\) is no key for .*own\.pem/],
   ["key of another", settings("", "own.pem", "other.key"), /other\.key \(PORTICO_TLS_KEY\) is no key for .*own\.pem/],
 ];

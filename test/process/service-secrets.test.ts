@@ -40,6 +40,8 @@ for (const [name, content] of Object.entries({
   "own.key": own.key,
   "other.key": other.key,
   "text.pem": "no certificate",
+  "cut.pem": Buffer.concat([authority.cert, own.cert.subarray(0, 200)]),
+  "encrypted.key": "-----BEGIN ENCRYPTED PRIVATE KEY-----\n",
 }))
   writeFileSync(join(folder, name), content);
 
@@ -194,8 +196,14 @@ t.test("the files of TLS are for targets with TLS alone", async (t) => {
 });
 
 for (const [why, tls, reason] of [
-  ["no certificate", { ca: "text.pem" }, /^text\.pem has no PEM certificate: /],
-  ["a key as a certificate", { ca: "own.key" }, /^own\.key has no PEM certificate: /],
+  ["no certificate", { ca: "text.pem" }, /^text\.pem has no PEM certificate$/],
+  ["a key as a certificate", { ca: "own.key" }, /^own\.key has no PEM certificate$/],
+  ["a certificate cut off", { ca: "cut.pem" }, /^cut\.pem has a certificate, 2 of 2, that cannot be read: /],
+  [
+    "an encrypted key",
+    { cert: "own.pem", key: "encrypted.key" },
+    /^encrypted\.key is an encrypted key, and there is no p/,
+  ],
   ["a key of another certificate", { cert: "own.pem", key: "other.key" }, /^other\.key is no key for own\.pem: /],
   ["a certificate without a key", { cert: "own.pem" }, /cert and key belong together/],
   ["a missing file", { ca: "none.pem" }, /none\.pem does not exist$/],
