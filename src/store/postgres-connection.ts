@@ -292,10 +292,11 @@ export class Database {
       throw new Error(`${held} earlier writes still wait for a synchronous standby, which is away`);
     }
     if (await sharesSessions(client, this.#config(server))) throw new Error(SHARED_SESSIONS);
-    const weak = !["on", "remote_apply"].includes(synchronousCommit);
+    const isDurable = ["on", "remote_apply"].includes(synchronousCommit);
     await setSession(client, {
       statement_timeout: kind === "read" ? `${this.#options.timeoutMs}` : "0",
-      ...(weak ? { synchronous_commit: "on" } : {}),
+      // Set even if it stays the same: the server's configuration may change later.
+      synchronous_commit: isDurable ? synchronousCommit : "on",
     });
     // Ends a write that waits for a lock after its connection was dropped, if the server can.
     await client.query("SET client_connection_check_interval = 1000").catch(() => undefined);

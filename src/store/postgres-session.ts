@@ -17,6 +17,8 @@ const ALWAYS = {
   enable_sort: "off",
   // The disabled plan types have a high cost, for which Postgres would compile a plan in 100 ms.
   jit: "off",
+  // A warning is how the server says that a commit did not wait for its standby.
+  client_min_messages: "warning",
 };
 const SET = `SELECT set_config(name, value, false)
   FROM unnest($1::text[], $2::text[]) AS given (name, value) JOIN pg_settings USING (name)`;
