@@ -29,10 +29,11 @@ export interface PostgresAddress {
 
 const FORM = "postgres://role:password@host:port/database";
 /** Groups: the role and its password, the servers, the database, the parameters. */
-const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)\/([^/?#]+)(?:\?([^#]*))?$/;
-const SERVER = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::(\d+))?$/i;
+const URL_PARTS = /^postgres(?:ql)?:\/\/(?:([^/?#]*)@)?([^/?#@]*)\/([^/?#@]+)(?:\?([^#]*))?$/;
+/** A path is the folder of a Unix socket. */
+const SERVER = /^(\/.*?|\[[0-9a-f:.]+\]|[^/:[\]]+)(?::(\d+))?$/i;
 const PARAMETERS = ["host", "schema", "sslmode", "sslrootcert", "sslcert", "sslkey"];
-/** An identifier that needs no quotes. */
+/** An identifier that is the same with quotes and without. */
 const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
 const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[?::1\]?|\/.*)$/;
 
@@ -48,7 +49,9 @@ export function isPostgresUrl(url: string): boolean {
 export function readPostgresUrl(url: string, defaultSchema: string): PostgresAddress {
   const [, credentials, authority, path, query = ""] = URL_PARTS.exec(url) ?? [];
   if (authority === undefined || path === undefined) {
-    throw new StoreError(`the URL of the store is not of the form ${FORM}; write %2F for a / in the password`);
+    throw new StoreError(
+      `the URL of the store is not of the form ${FORM}; write / ? and # in the password as %2F %3F and %23`,
+    );
   }
   const database = decode(path);
   const parameters = readParameters(query);
@@ -71,6 +74,11 @@ export function readPostgresUrl(url: string, defaultSchema: string): PostgresAdd
   };
 }
 
+/** A server as the URL names it. */
+export function formatServer({ host, port }: PostgresAddress["servers"][number]): string {
+  return port === undefined ? host : `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 function readParameters(query: string): Map<string, string> {
   const parameters = new Map(new URLSearchParams(query));
   for (const parameter of parameters.keys()) {
@@ -82,8 +90,7 @@ function readParameters(query: string): Map<string, string> {
 
 function readServer(part: string): PostgresAddress["servers"][number] {
   const text = decode(part);
-  // A path is the folder of a Unix socket.
-  if (text === "" || text.startsWith("/")) return { host: text || "localhost", port: undefined };
+  if (text === "") return { host: "localhost", port: undefined };
   const [, host, port] = SERVER.exec(text) ?? [];
   if (host === undefined) throw new StoreError(`the URL of the store names a server ${text}: write it as host:port`);
   return { host: host.replace(/^\[(.*)\]$/, "$1"), port: port === undefined ? undefined : Number(port) };
@@ -98,8 +105,10 @@ function readSsl(
   if (mode === "disable") return false;
   if (mode === undefined && servers.every(({ host }) => LOOPBACK.test(host))) return false;
   if (mode !== "verify-full") {
+    const what =
+      mode === undefined ? "is on another machine: add" : `has sslmode=${mode}, which is not supported: write`;
     throw new StoreError(
-      `store ${name} is on another machine: add sslmode=verify-full to its URL, which encrypts and checks the server's ` +
+      `store ${name} ${what} sslmode=verify-full to its URL, which encrypts and checks the server's ` +
         "certificate and name (sslrootcert=FILE names its authority), or sslmode=disable on a network that you trust",
     );
   }

@@ -33,6 +33,14 @@ const READ: Record<string, [name: string, expected: object]> = {
     "postgres:///run/postgresql/db",
     { servers: [{ host: "/run/postgresql", port: undefined }], ssl: false },
   ],
+  "postgres://p@%2Frun%2Fpostgresql:5433/db": [
+    "postgres://%2Frun%2Fpostgresql:5433/db",
+    { servers: [{ host: "/run/postgresql", port: 5433 }], ssl: false },
+  ],
+  "postgres:///db?host=/run/postgresql:5433": [
+    "postgres:///run/postgresql:5433/db",
+    { servers: [{ host: "/run/postgresql", port: 5433 }] },
+  ],
 };
 for (const [url, [name, expected]] of Object.entries(READ)) {
   t.test(url, async (t) => t.match(read(url), { name, ...expected }));
@@ -40,7 +48,9 @@ for (const [url, [name, expected]] of Object.entries(READ)) {
 
 const REFUSED: Record<string, RegExp> = {
   "postgres://p:secret@host": /is not of the form postgres:\/\/role:password@host:port\/database/,
-  "postgres://p:secret/slash@127.0.0.1/db": /write %2F for a \/ in the password$/,
+  "postgres://p:secret/slash@127.0.0.1/db": /write \/ \? and # in the password as %2F %3F and %23$/,
+  "postgres://p:1/secret@host": /is not of the form/,
+  "postgres://p:se#secret@127.0.0.1/db": /write \/ \? and # in the password as %2F %3F and %23$/,
   "postgres://p:secret%zz@127.0.0.1/db": /has a % that is no escape/,
   "postgres://p:secret@127.0.0.1:port/db": /names a server 127\.0\.0\.1:port: write it as host:port$/,
   "postgres://p:secret@127.0.0.1/db?sslmod=disable": /has a parameter sslmod; it may have host, schema, /,
@@ -48,7 +58,10 @@ const REFUSED: Record<string, RegExp> = {
   "postgres://p:secret@db.example/db":
     /^store postgres:\/\/db\.example\/db is on another machine: add sslmode=verify-full/,
   "postgres://p:secret@127.0.0.1,db.example/db": /is on another machine/,
-  "postgres://p:secret@db.example/db?sslmode=require": /add sslmode=verify-full to its URL, which encrypts and checks/,
+  "postgres://p:secret@db.example/db?sslmode=require":
+    /has sslmode=require, which is not supported: write sslmode=verify-full/,
+  "postgres://p:secret@localhost/db?sslmode=prefer":
+    /has sslmode=prefer, which is not supported: write sslmode=verify-/,
 };
 for (const [url, message] of Object.entries(REFUSED)) {
   t.test(`refused: ${url}`, async (t) => {
