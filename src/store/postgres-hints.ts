@@ -18,7 +18,7 @@ const HEARTBEAT = 10_000;
 interface Options {
   /** Opens a connection. `Hints` ends it. */
   readonly connect: () => Promise<pg.Client>;
-  /** An identifier without quotes. */
+  /** An identifier, quoted or not. */
   readonly channel: string;
 }
 
@@ -85,7 +85,7 @@ export class Hints {
       });
       client.on("end", () => this.#wake());
       await client.query("SET synchronous_commit = off");
-      await client.query(`LISTEN ${channel}`);
+      await client.query(`LISTEN "${channel}"`);
       this.#callListeners(() => true);
       while (!signal.aborted) {
         const topics = [...this.#pending];

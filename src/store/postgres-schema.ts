@@ -41,7 +41,7 @@ export function unfinished(kind: SchemaKind): SchemaKind {
 
 /** The statement that turns a filled schema into a store. Its value is the mark of the kind. */
 export function finishing(schema: string): Statement {
-  return { name: "finish", text: `UPDATE ${schema}.format SET mark = $1` };
+  return { name: "finish", text: `UPDATE "${schema}".format SET mark = $1` };
 }
 
 /** The format of a schema that was created in this transaction and has no tables yet. */
@@ -79,7 +79,7 @@ export async function prepareSchema(client: pg.ClientBase, options: Prepare): Pr
     if (lost !== undefined) throw new StoreError(`store ${name} has no schema ${schema}, and so holds no store${lost}`);
     await createSchema(client, schema, kind.mark);
   }
-  const { mark, format, id } = (await client.query(`SELECT mark, format, id FROM ${schema}.format`)).rows[0] ?? {};
+  const { mark, format, id } = (await client.query(`SELECT mark, format, id FROM "${schema}".format`)).rows[0] ?? {};
   if (mark !== kind.mark) {
     throw new StoreError(`store ${name}: the schema ${schema} is not ${kind.title}; it is marked as ${mark}`);
   }
@@ -90,7 +90,7 @@ export async function prepareSchema(client: pg.ClientBase, options: Prepare): Pr
   const isComplete = format === newest && Object.keys(kind.tables).every((table) => tables.includes(table));
   if (keepsFormat && !isComplete)
     throw new StoreError(`store ${name} has an older format: a start of this version upgrades it`);
-  await client.query(`SET LOCAL search_path TO ${schema}`);
+  await client.query(`SET LOCAL search_path TO "${schema}"`);
   const done = Math.max(format - kind.oldest + 1, 0);
   for (const statement of kind.formats.slice(done).flat()) await client.query(statement);
   if (format < newest) await client.query("UPDATE format SET format = $1", [newest]);
@@ -112,7 +112,7 @@ export async function checkSchema(
   { kind, schema, id }: { readonly kind: SchemaKind; readonly schema: string; readonly id: string | undefined },
 ): Promise<void> {
   if (id === undefined) return;
-  const { rows } = await client.query(`SELECT id, format FROM ${schema}.format`);
+  const { rows } = await client.query(`SELECT id, format FROM "${schema}".format`);
   if (rows[0]?.id !== id) throw new Error("it is another store than the one that this process started with");
   if (rows[0].format > newestOf(kind)) throw new Error("a newer Portico has upgraded it; run that version");
 }
@@ -128,9 +128,9 @@ async function tablesIn(client: pg.ClientBase, schema: string): Promise<string[]
  */
 async function createSchema(client: pg.ClientBase, schema: string, mark: string): Promise<void> {
   const { rowCount } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
-  if (rowCount === 0) await client.query(`CREATE SCHEMA ${schema}`);
-  await client.query(`CREATE TABLE ${schema}.format (mark text NOT NULL, format integer NOT NULL, id uuid NOT NULL)`);
-  await client.query(`INSERT INTO ${schema}.format VALUES ($1, $2, $3)`, [mark, NEW, randomUUID()]);
+  if (rowCount === 0) await client.query(`CREATE SCHEMA "${schema}"`);
+  await client.query(`CREATE TABLE "${schema}".format (mark text NOT NULL, format integer NOT NULL, id uuid NOT NULL)`);
+  await client.query(`INSERT INTO "${schema}".format VALUES ($1, $2, $3)`, [mark, NEW, randomUUID()]);
 }
 
 function newestOf({ oldest, formats }: SchemaKind): number {

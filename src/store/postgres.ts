@@ -200,8 +200,8 @@ class PostgresStore implements KeyValueStore {
     this.#timeoutMs = timeoutMs;
     this.#hints = hints;
     this.#database = database;
-    this.#table = `${schema}.entries`;
-    this.#statements = statementsOf(this.#table, `${schema}.installation`);
+    this.#table = `"${schema}".entries`;
+    this.#statements = statementsOf(this.#table, `"${schema}".installation`);
     this.#sweeper = startSweeper(() => this.sweep());
   }
 

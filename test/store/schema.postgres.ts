@@ -77,11 +77,18 @@ t.test("a schema", { skip: noPostgres }, async (t) => {
 
   t.test("can be next to another one if the URL names it", async (t) => {
     const database = await server.createDatabase();
-    const [one, two] = ["one", "two"].map((schema) => server.url(database, { query: `?schema=${schema}` }));
+    // The second one is a word of SQL.
+    const [one, two] = ["one", "order"].map((schema) => server.url(database, { query: `?schema=${schema}` }));
     await collectionOf(await openOn(t, server, { url: one ?? "" }), "log").create("1", "x");
     const store = await openOn(t, server, { url: two ?? "" });
-    t.match(store.name, /\/test_\d+\?schema=two$/);
+    t.match(store.name, /\/test_\d+\?schema=order$/);
     t.equal(await collectionOf(store, "log").get("1"), undefined);
+    t.ok((await store.size()) > 0);
+    let isTold = false;
+    store.follow("log", () => {
+      isTold = true;
+    });
+    await until(() => isTold, { what: () => "it listens for hints" });
   });
 
   t.test("finds entries by its index, without reading other entries", async (t) => {
