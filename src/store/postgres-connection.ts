@@ -20,10 +20,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { within } from "../within.js";
 import { PostgresClient } from "./postgres-client.js";
-import { isOfStatement, NotPrimaryError, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
+import { isOfStatement, NotPrimaryError, READ_ONLY, SUCCESSFUL, toPostgresError } from "./postgres-errors.js";
 import { sharesSessions } from "./postgres-pooler.js";
 import { setSession } from "./postgres-session.js";
-import type { PostgresAddress } from "./postgres-url.js";
+import { formatServer, type PostgresAddress } from "./postgres-url.js";
 import type { StoreError } from "./store.js";
 
 /** A statement, which the server prepares once for each connection. */
@@ -69,6 +69,12 @@ const SHARED_SESSIONS =
   "pool_mode = session), or name the server itself";
 
 type Kind = "read" | "write";
+
+/** Why a server of the URL, by its index, gave no connection. */
+interface Failure {
+  readonly server: number;
+  readonly error: unknown;
+}
 
 /** The pools of a database. */
 export class Database {
@@ -195,18 +201,23 @@ export class Database {
     }
   }
 
-  /** Opens a connection to the primary, which the caller ends. @throws {StoreError} */
-  async open(kind: Kind): Promise<pg.Client> {
-    const failures: unknown[] = [];
+  /**
+   * Opens a connection to the primary, which the caller ends.
+   * @param look runs on it first
+   * @throws {StoreError} also if `look` fails
+   */
+  async open(kind: Kind, look: (client: pg.Client) => Promise<void>): Promise<pg.Client> {
+    const failures: Failure[] = [];
     for (const [server] of this.#pools.entries()) {
       const client = new PostgresClient(this.#config(server));
       try {
         await client.connect();
         await this.#setUp(client, kind, server);
+        await look(client);
         this.#current = server;
         return client;
       } catch (error) {
-        failures.push(error);
+        failures.push({ server, error });
         await client.end().catch(() => undefined);
       }
     }
@@ -283,7 +294,7 @@ export class Database {
     const { rows } = await client.query(STATE);
     const { isStandby, isReadOnly, synchronousCommit, timeline, held } = rows[0];
     if (isStandby) throw new NotPrimaryError("is a standby (pg_is_in_recovery)");
-    if (isReadOnly) throw new NotPrimaryError("is read-only (default_transaction_read_only)");
+    if (isReadOnly) throw new NotPrimaryError("is read-only (default_transaction_read_only)", READ_ONLY);
     this.#timelines.set(client, Number.parseInt(timeline, 16));
     if (this.#isOutdated(client)) {
       throw new NotPrimaryError(`is of timeline ${timeline}: another server was promoted and has taken writes since`);
@@ -320,7 +331,7 @@ export class Database {
   }
 
   async #connectToAny(kind: Kind, end: number): Promise<pg.PoolClient> {
-    const failures: unknown[] = [];
+    const failures: Failure[] = [];
     for (const _ of this.#pools) {
       const server = this.#current;
       const pool = this.#pools[server]![kind];
@@ -328,7 +339,7 @@ export class Database {
       try {
         return await this.#currentConnection(pool);
       } catch (error) {
-        failures.push(error);
+        failures.push({ server, error });
         if (this.#current === server) this.#current = (server + 1) % this.#pools.length;
         if (performance.now() >= end) break;
       }
@@ -348,11 +359,10 @@ export class Database {
     return (this.#timelines.get(client) ?? 0) < this.#timeline;
   }
 
-  #unreachable(failures: readonly unknown[]): StoreError {
-    const [first] = failures;
-    if (failures.length <= 1) return this.#toStoreError(first);
+  #unreachable(failures: readonly Failure[]): StoreError {
+    if (failures.length <= 1) return this.#toStoreError(failures[0]?.error);
     const { servers } = this.#options.address;
-    const each = failures.map((error, index) => `${servers[index]?.host}: ${(error as Error).message}`);
+    const each = failures.map(({ server, error }) => `${formatServer(servers[server]!)}: ${(error as Error).message}`);
     return this.#toStoreError(new NotPrimaryError(`has no primary (${each.join("; ")})`));
   }
 

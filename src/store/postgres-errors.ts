@@ -7,9 +7,19 @@ export const SUCCESSFUL = "00000";
 /** The server is not the primary: it is a standby, or read-only. */
 export class NotPrimaryError extends Error {
   override readonly name = "NotPrimaryError";
+  /** The SQLSTATE that its writes would fail with, if it is read-only. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code?: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
-type Failure = Error & { readonly code?: string };
+/** The SQLSTATE read_only_sql_transaction. */
+export const READ_ONLY = "25006";
+
+type Failure = Error & { readonly code?: string | undefined };
 
 /** Whether the error is only about the statement. Then the server has not carried it out. */
 export function isOfStatement(error: unknown): boolean {
@@ -44,7 +54,7 @@ export function toPostgresError(
 
 /** By SQLSTATE: disk_full, and read_only_sql_transaction. */
 function writeRefusalOf({ code }: Failure): WriteRefusal | undefined {
-  return code === "53100" ? "disk_full" : code === "25006" ? "read_only" : undefined;
+  return code === "53100" ? "disk_full" : code === READ_ONLY ? "read_only" : undefined;
 }
 
 /** The error of an operation that did not end in time. */

@@ -150,11 +150,10 @@ async function open(kind: SchemaKind, options: Options) {
    * A connection outside the pools. The primary may have changed since the last one, so the
    * durability of each is checked.
    */
-  const connect = async (kind: "read" | "write"): Promise<pg.Client> => {
-    const client = await database.open(kind);
-    for (const message of await durabilityWarnings(client)) warnOnce(message);
-    return client;
-  };
+  const connect = (kind: "read" | "write"): Promise<pg.Client> =>
+    database.open(kind, async (client) => {
+      for (const message of await durabilityWarnings(client)) warnOnce(message);
+    });
   try {
     await database.use(connect("write"), async (client) => {
       id = await prepareSchema(client, { kind, name, schema, lost: lost(name), keepsFormat });

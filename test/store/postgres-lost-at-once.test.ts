@@ -25,7 +25,7 @@ const STATEMENT = { name: "one", text: "SELECT 1" };
 const USES: Readonly<Record<string, (database: Database) => Promise<unknown>>> = {
   "a read": (database) => database.read(STATEMENT, []),
   "a write": (database) => database.write(STATEMENT, []),
-  "a connection for what is more than a statement": (database) => database.open("read"),
+  "a connection for what is more than a statement": (database) => database.open("read", async () => {}),
 };
 
 async function open(t: Test): Promise<Database> {

@@ -12,12 +12,13 @@ import { createAuthority } from "../http2/certificates.js";
 import { freePort } from "../support/ports.js";
 import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
+import { until } from "../support/until.js";
 import { errorOf, openOn } from "./open-postgres.js";
 
 t.test("refuses a database that is", { skip: noPostgres }, async (t) => {
   const server = await startPostgres(t);
   const nobody = await freePort();
-  const databases: Record<string, [prepare: string[], message: RegExp]> = {
+  const databases: Record<string, [prepare: string[], message: RegExp, reason?: string]> = {
     "of another program": [
       ["CREATE SCHEMA portico", "CREATE TABLE portico.orders (id int)"],
       /: the schema portico is not a store of Portico$/,
@@ -29,18 +30,19 @@ t.test("refuses a database that is", { skip: noPostgres }, async (t) => {
     "read-only": [
       ["ALTER ROLE portico IN DATABASE $ SET default_transaction_read_only = on"],
       /is read-only \(default_transaction_read_only\); name the primary in PORTICO_STORE$/,
+      "read_only",
     ],
     "closed to the role": [
       ["REVOKE CREATE ON DATABASE $ FROM portico", "ALTER DATABASE $ OWNER TO postgres"],
       /may not be read and written \(permission denied .*\); give the role the right to$/,
     ],
   };
-  for (const [what, [statements, message]] of Object.entries(databases)) {
+  for (const [what, [statements, message, reason]] of Object.entries(databases)) {
     t.test(what, async (t) => {
       const database = await server.createDatabase();
       for (const each of statements) await server.query(each.replaceAll("$", database), database);
       const error = await errorOf(openOn(t, server, { url: server.url(database) }));
-      t.match(error, { name: "StoreError", message });
+      t.match(error, { name: "StoreError", message, reason });
       t.notMatch(error?.message, PASSWORD);
     });
   }
@@ -139,3 +141,23 @@ t.test("a server's certificate and name are verified", { skip: noPostgres }, asy
     t.match(error, { name: "StoreError", message }, what);
   }
 });
+
+t.test(
+  "a role that may not ask for standbys is refused, and leaves no connection behind",
+  { skip: noPostgres },
+  async (t) => {
+    const server = await startPostgres(t);
+    const store = await openOn(t, server);
+    await server.query("REVOKE SELECT ON pg_stat_replication FROM PUBLIC");
+    const denied =
+      /may not be read and written \(permission denied for view pg_stat_replication\); give the role the right to$/;
+    t.match(await errorOf(openOn(t, server)), { name: "StoreError", message: denied });
+    // This opens a connection again and again.
+    store.follow("log", () => undefined);
+    await until(() => server.log.split("permission denied for view").length > 5);
+    const [row] = await server.query(
+      "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'portico'",
+    );
+    t.ok(Number(row?.open) < 2, `${row?.open} connections are open`);
+  },
+);

@@ -88,6 +88,10 @@ t.test("after a failover the store uses the new primary", { skip: noPostgres }, 
   await standby.promote();
   await until(async () => (await errorOf(log.replace("1", "y"))) === undefined);
   t.same(await log.keys(), written.sort(), "all that was acknowledged is there");
+  await standby.kill();
+  const refused = ({ port }: PostgresServer) => `127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}`;
+  const error = await errorOf(log.get("1"));
+  t.match(error?.message, `has no primary (${refused(standby)}; ${refused(primary)})`, "each with its own reason");
 });
 
 t.test("a demoted primary serves no read once the new one has made a write", { skip: noPostgres }, async (t) => {
