@@ -38,6 +38,8 @@ export class Limiter {
   readonly #due = new Map<string, Set<Pool>>();
   /** The pools of the request under way to each lender. */
   readonly #underWay = new Map<string, readonly Pool[]>();
+  /** For each call that waits, what makes it look again. */
+  readonly #waits = new Set<() => void>();
   #waitingCalls = 0;
   #isTurnOpen = false;
   #appointment = -1n;
@@ -57,24 +59,30 @@ export class Limiter {
   count(admission: Admission, call: CountedCall): LimitedCall | Promise<LimitedCall> | undefined {
     const pools = this.#pools.of(this.#options.policy(), admission, call);
     if (pools === undefined) return undefined;
-    const counted = new Counted(this, admission, call, pools);
-    const taken = this.#take(pools, counted.slots);
-    return taken === undefined ? counted : taken.then(() => counted);
+    const slots: Pool[] = [];
+    if (this.#takeNow(pools, slots)) return new Counted(this, { admission, call, pools, slots });
+    const taken = this.#waitAndTake(() => this.#pools.of(this.#options.policy(), admission, call) ?? NONE, slots);
+    return taken.then((found) => new Counted(this, { admission, call, pools: found, slots }));
   }
 
   /** Counts one more message of a call. @throws {LimitedError} (or rejects with one) */
   countMessage(admission: Admission, call: CountedCall): void | Promise<void> {
     // Looked up again, because limits may have changed since the call was opened.
-    const pools = this.#pools.of(this.#options.policy(), admission, call);
-    const counting = pools?.filter(({ budget }) => budget !== Budget.CONCURRENT);
-    if (counting !== undefined && counting.length > 0) return this.#take(counting, NO_SLOTS);
+    const find = (): readonly Pool[] => {
+      const pools = this.#pools.of(this.#options.policy(), admission, call) ?? NONE;
+      return pools.filter(({ budget }) => budget !== Budget.CONCURRENT);
+    };
+    const pools = find();
+    if (pools.length === 0 || this.#takeNow(pools, NO_SLOTS)) return;
+    return this.#waitAndTake(find, NO_SLOTS).then(() => undefined);
   }
 
   /**
    * The policy has changed. Tokens of a former lender may not be used any more. Tokens of a changed
-   * limit cannot be used, because a call looks up the limit as it is.
+   * limit cannot be used, because a call looks up the limit as it is, and one that waits does again.
    */
   onChange(): void {
+    for (const wake of [...this.#waits]) wake();
     const { lenders } = this.#options.policy();
     if (lenders.revision === this.#appointment) return;
     this.#appointment = lenders.revision;
@@ -95,18 +103,10 @@ export class Limiter {
   /**
    * Takes a token of each pool, or of none.
    * @param slots gets the pools whose slots were taken
-   * @returns undefined if they are taken
-   * @throws {StatusError} (or rejects with one) LimitedError; UNAVAILABLE if the lender does not
-   * respond, or no lease runs
-   */
-  #take(pools: readonly Pool[], slots: Pool[]): Promise<void> | undefined {
-    return this.#takeNow(pools, slots) ? undefined : this.#waitAndTake(pools, slots, performance.now());
-  }
-
-  /**
    * @param began when the call began to wait: it is refused where its lender has said since that
    * there are no tokens, also if this process was too busy to see that before there may be some
-   * @returns whether all tokens were here @throws {StatusError} as `#take`
+   * @returns whether all tokens were here
+   * @throws {StatusError} LimitedError; UNAVAILABLE if no lease runs
    */
   #takeNow(pools: readonly Pool[], slots: Pool[], began = Number.POSITIVE_INFINITY): boolean {
     if (!this.#options.hasLease()) throw authorityUnreachable();
@@ -148,14 +148,22 @@ export class Limiter {
     return limited(refusalInWords(limit, budget, subject), pool.state(monotonic), pool.retryAfter(monotonic));
   }
 
-  async #waitAndTake(pools: readonly Pool[], slots: Pool[], began: number): Promise<void> {
+  /**
+   * @param find the pools that count the call, by the limits as they are
+   * @returns the pools of which a token was taken
+   * @throws {StatusError} (rejects) as `#takeNow`; UNAVAILABLE if the lender does not respond
+   */
+  async #waitAndTake(find: () => readonly Pool[], slots: Pool[]): Promise<readonly Pool[]> {
+    const began = performance.now();
+    let pools = find();
     if (this.#waitingCalls >= MAX_WAITING) throw notCounted(pools, "too many calls wait for that");
     const deadline = began + WAIT_MS;
     this.#waitingCalls++;
     try {
       do {
         await this.#response(lackingOf(pools), deadline);
-        if (this.#takeNow(pools, slots, began)) return;
+        pools = find();
+        if (this.#takeNow(pools, slots, began)) return pools;
       } while (performance.now() < deadline);
       const lacking = lackingOf(pools);
       // A lender that has responded, but too late for its loan to be used, can be reached.
@@ -169,16 +177,18 @@ export class Limiter {
     }
   }
 
-  /** Asks for tokens of the pools. Resolves at the next response for one of them. */
+  /** Asks for tokens of the pools. Resolves at the next response, or when limits have changed. */
   async #response(pools: readonly Pool[], deadline: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
+        this.#waits.delete(done);
         for (const pool of pools) pool.waiting.delete(done);
         resolve();
       };
       // Where this process was busy until then, a response that has arrived is received first.
       const timer = setTimeout(() => setImmediate(done), Math.max(0, deadline - performance.now()));
+      this.#waits.add(done);
       for (const pool of pools) {
         pool.waiting.add(done);
         this.#ask(pool);
@@ -280,17 +290,27 @@ function notCounted(pools: readonly Pool[], why: string): StatusError {
 
 /** For messages of streams, which take no slots. */
 const NO_SLOTS: Pool[] = [];
+const NONE: readonly Pool[] = [];
+
+/** What a call that was counted has taken. */
+interface Taken {
+  readonly admission: Admission;
+  readonly call: CountedCall;
+  readonly pools: readonly Pool[];
+  readonly slots: Pool[];
+}
 
 class Counted implements LimitedCall {
   /** The pools whose slots it has taken. */
-  readonly slots: Pool[] = [];
+  readonly #slots: Pool[];
   readonly #limiter: Limiter;
   readonly #admission: Admission;
   readonly #call: CountedCall;
   readonly #pools: readonly Pool[];
 
-  constructor(limiter: Limiter, admission: Admission, call: CountedCall, pools: readonly Pool[]) {
+  constructor(limiter: Limiter, { admission, call, pools, slots }: Taken) {
     this.#limiter = limiter;
+    this.#slots = slots;
     this.#admission = admission;
     this.#call = call;
     this.#pools = pools;
@@ -308,6 +328,6 @@ class Counted implements LimitedCall {
   }
 
   end(): void {
-    for (const pool of this.slots.splice(0)) pool.release(performance.now());
+    for (const pool of this.#slots.splice(0)) pool.release(performance.now());
   }
 }

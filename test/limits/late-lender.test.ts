@@ -1,5 +1,6 @@
 // A caller over the limit gets a refusal with the time to wait also where the lender responds late,
-// or this process is busy. UNAVAILABLE is for a lender that does not respond.
+// or this process is busy. UNAVAILABLE is for a lender that does not respond. A call that waits for
+// a loan goes on by the limits as they are now, once they have changed.
 import t, { type Test } from "tap";
 import { SYSTEM } from "../../src/access/guard.js";
 import type { Admission } from "../../src/call/admission.js";
@@ -14,9 +15,11 @@ import { InProcessChannel } from "../../src/rpc/in-process/channel.js";
 import { part } from "../../src/rpc/service.js";
 import { dispatcherOf } from "../rpc/serve.js";
 import { replaceClock } from "../support/clock.js";
+import { deferred } from "../support/deferred.js";
 import { ENDPOINT, limitOf } from "./guards.js";
 
 const NO_LOAN: Loan = { amount: 0n, lifetimeMs: 1_000n, retryMs: 0n, left: 0n, other: false };
+const LIMIT = { id: "ci", rate: "500/s", burst: 500n, scope: PUBLIC, resource: "*:*:*" };
 const ADMISSION: Admission = { endpoint: ENDPOINT, caller: undefined, namespace: "default" };
 
 /** A process whose clock and lender the test controls. */
@@ -25,6 +28,7 @@ class Controlled {
   now = 5_000;
   /** How much later the clock shows at each look. */
   step = 0;
+  readonly #limits = new LimitSet();
   readonly #limiter: Limiter;
 
   /** @param lend responds to each need; undefined for a lender that never responds */
@@ -44,13 +48,11 @@ class Controlled {
         }
       },
     });
-    const limits = new LimitSet();
-    const limit = { id: "ci", rate: "500/s", burst: 500n, scope: PUBLIC, resource: "*:*:*" };
-    limits.set({ limit: limitOf(limit), revision: 1n });
+    this.#limits.set({ limit: limitOf(LIMIT), revision: 1n });
     const channel = new InProcessChannel(
       dispatcherOf([{ name: "auth", parts: [lending], descriptors: descriptorsOf("portico.auth.v1") }]),
     );
-    const policy = { limitsOf: () => limits, tenantLimits: undefined, lenders: { ids: [], revision: 0n } };
+    const policy = { limitsOf: () => this.#limits, tenantLimits: undefined, lenders: { ids: [], revision: 0n } };
     this.#limiter = new Limiter({
       authorities: () => [{ name: "authority", channel }],
       call: { admission: SYSTEM },
@@ -61,6 +63,16 @@ class Controlled {
       this.#limiter.close();
       channel.close();
     });
+  }
+
+  /** Changes the limits while calls may wait. Then the clock goes on. */
+  change(t: Test, change: (limits: LimitSet) => void): void {
+    change(this.#limits);
+    this.#limiter.onChange();
+    const timer = setInterval(() => {
+      this.now += 100;
+    }, 10);
+    t.teardown(() => clearInterval(timer));
   }
 
   /** The error of one call; undefined if it is counted. */
@@ -107,4 +119,27 @@ t.test("the authority says that it does not lend", async (t) => {
     return { other: true, retryMs: 1n };
   });
   t.match(await it.call(), { code: Code.UNAVAILABLE });
+});
+
+t.test("the limit is deleted while a call waits for a loan that never comes", async (t) => {
+  const asked = deferred<void>();
+  const it = new Controlled(t, () => void asked.resolve());
+  const call = it.call();
+  await asked.promise;
+  const began = it.now;
+  it.change(t, (limits) => limits.delete("ci"));
+  t.equal(await call, undefined);
+  t.equal(it.now, began, "it goes on at once");
+});
+
+t.test("the limit is set while a call waits for a loan of its earlier form", async (t) => {
+  const asked = deferred<void>();
+  const it = new Controlled(t, ({ revision }) => {
+    asked.resolve();
+    return revision === 2n ? { amount: 10n } : { other: true, retryMs: 50n };
+  });
+  const call = it.call();
+  await asked.promise;
+  it.change(t, (limits) => limits.set({ limit: limitOf({ ...LIMIT, rate: "600/s" }), revision: 2n }));
+  t.equal(await call, undefined);
 });
