@@ -53,6 +53,8 @@ export interface CollectionWrites {
   /** The commit fails unless the row exists with this value. */
   expect(row: KeyValue): StoredWrite;
   /** The commit fails if the key exists. */
+  expectNone(key: string): StoredWrite;
+  /** Like `expectNone`. */
   create(row: KeyValue): StoredWrite;
   set(row: KeyValue): StoredWrite;
   delete(key: string): StoredWrite;
@@ -63,6 +65,7 @@ export function writesTo(name: CollectionName): CollectionWrites {
   const keyOf = (key: string): string => `${name}/${key}`;
   return {
     expect: ([key, value]) => ({ kind: "check", key: keyOf(key), condition: { value } }),
+    expectNone: (key) => ({ kind: "check", key: keyOf(key), condition: "absent" }),
     create: ([key, value]) => ({ ...setting(keyOf(key), value), condition: "absent" }),
     set: ([key, value]) => setting(keyOf(key), value),
     delete: (key) => ({ kind: "delete", key: keyOf(key) }),

@@ -11,7 +11,7 @@ import { parseQuota, parseRate } from "../../../src/limits/limit.js";
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import { type Asked, Bucket, type Lent, LOAN_MS, type RateTerms } from "./bucket.js";
-import { Quotas } from "./quotas.js";
+import { type Deletes, Quotas } from "./quotas.js";
 import { Slots } from "./slots.js";
 
 /** What a guard gets of one budget; `lifetime` in milliseconds. */
@@ -162,9 +162,9 @@ export class Book {
     this.#fullAt = Math.max(this.#fullAt, oldest[1].fullAt(now));
   }
 
-  /** Deletes the rows of quotas, of earlier periods or all. @throws {StoreError} (rejects) */
-  async deleteRows(before: number | "all"): Promise<void> {
-    await this.#quotas?.deleteRows(before);
+  /** Deletes the rows of quotas: see Quotas.deleteRows. @throws {StoreError} (rejects) */
+  async deleteRows(before: number | "all", commit: Deletes): Promise<void> {
+    await this.#quotas?.deleteRows(before, commit);
   }
 
   #bucket(subject: string, since: number, now: number): Bucket | undefined {

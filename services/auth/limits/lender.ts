@@ -15,9 +15,11 @@ import { budgetKey, limitKey } from "../../../src/limits/lenders.js";
 import type { RevisedLimit } from "../../../src/limits/limit-set.js";
 import type { KeyValueStore } from "../../../src/store/store.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
+import type { State } from "../log/state/state.js";
 import { Appointments } from "./appointments.js";
 import { Book, type BookLoan } from "./book.js";
 import { COUNTED_MS } from "./bucket.js";
+import type { Deletes } from "./quotas.js";
 import type { Left, LimitUses, RefusedCalls } from "./uses.js";
 
 /** Most subjects that are remembered. docs/scale.md has the memory that they take. */
@@ -29,7 +31,7 @@ const LOOKED_AT = 8_000;
 const RETRY_MS = 50;
 
 interface Options {
-  readonly journal: Pick<Journal, "state" | "now" | "follow">;
+  readonly journal: Pick<Journal, "state" | "now" | "follow" | "writeAtEnd">;
   /** Resolves when no guard decides without the revision. */
   readonly settled: (revision: number) => Promise<void>;
   readonly store: Pick<KeyValueStore, "commit" | "get" | "keys">;
@@ -198,7 +200,11 @@ export class Lender implements StateListener, LimitUses {
   #delete(key: string): void {
     const book = this.#books.get(key);
     this.#books.delete(key);
-    if (book !== undefined) this.#deleteRows(book, "all");
+    const [namespace = "", id = ""] = key.split("\n");
+    // Another authority may have created it again, and have lent since.
+    const isGone = ({ limits }: State): boolean => limits.get(namespace, id) === undefined;
+    const commit: Deletes = (writes) => this.#options.journal.writeAtEnd(isGone, writes);
+    if (book !== undefined) this.#deleteRows(book, "all", commit);
   }
 
   #appoint(revision: number, ids: readonly string[]): void {
@@ -232,10 +238,11 @@ export class Lender implements StateListener, LimitUses {
   }
 
   *#forgetAll(): Generator<void> {
-    const { now, journal } = this.#options;
+    const { now, journal, store } = this.#options;
     if (journal.now - this.#tidied > HOUR_MS) {
       this.#tidied = journal.now;
-      for (const book of this.#books.values()) this.#deleteRows(book, journal.now);
+      const commit: Deletes = async (writes) => (await store.commit(writes)).committed;
+      for (const book of this.#books.values()) this.#deleteRows(book, journal.now, commit);
     }
     for (const [key, book] of this.#books) {
       const isOwn = (subject: string): boolean => this.#appointments.since(`${key}\n${subject}`) !== undefined;
@@ -245,10 +252,10 @@ export class Lender implements StateListener, LimitUses {
     for (const book of this.#books.values()) this.#size += book.size;
   }
 
-  #deleteRows(book: Book, before: number | "all"): void {
+  #deleteRows(book: Book, before: number | "all", commit: Deletes): void {
     book
-      .deleteRows(before)
-      .catch((err) => this.#options.log.debug({ err }, "rows of earlier quotas could not be deleted; trying again"));
+      .deleteRows(before, commit)
+      .catch((err) => this.#options.log.debug({ err }, "rows of earlier quotas could not be deleted"));
   }
 }
 

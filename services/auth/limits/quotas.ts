@@ -8,7 +8,7 @@
  * The rows, in the collection `quotas`: `<namespace>/<limit>/<period>/<subject>`, with the number.
  * An increment with a maximum is atomic, so several authorities may lend from one row.
  */
-import type { KeyValueStore } from "../../../src/store/store.js";
+import type { KeyValueStore, StoredWrite } from "../../../src/store/store.js";
 import type { Asked } from "./bucket.js";
 
 export type Period = "day" | "month";
@@ -40,6 +40,9 @@ export interface QuotaLoan {
   /** Until the day or month ends, in milliseconds. */
   readonly lifetime: number;
 }
+
+/** Makes the writes that delete rows. Resolves to whether they were made. */
+export type Deletes = (writes: readonly StoredWrite[]) => Promise<boolean>;
 
 interface Options {
   readonly store: Pick<KeyValueStore, "commit" | "get" | "keys">;
@@ -111,13 +114,18 @@ export class Quotas {
     for (const [subject, known] of this.#known) if (known.period !== period) this.#known.delete(subject);
   }
 
-  /** Deletes the rows of earlier periods, or all. @throws {StoreError} (rejects) */
-  async deleteRows(before: number | "all"): Promise<void> {
+  /**
+   * Deletes the rows of earlier periods, or all.
+   * @param commit makes the writes; false where no more may be deleted
+   * @throws {StoreError} (rejects)
+   */
+  async deleteRows(before: number | "all", commit: Deletes): Promise<void> {
     const keys = await this.#store.keys(this.#prefix, `${this.#prefix.slice(0, -1)}0`);
     const period = before === "all" ? undefined : periodOf(before, this.#terms.period);
     const old = keys.filter((key) => period === undefined || key.slice(this.#prefix.length).split("/")[0]! < period);
     for (let at = 0; at < old.length; at += MAX_DELETED) {
-      await this.#store.commit(old.slice(at, at + MAX_DELETED).map((key) => ({ kind: "delete", key })));
+      const writes = old.slice(at, at + MAX_DELETED).map((key): StoredWrite => ({ kind: "delete", key }));
+      if (!(await commit(writes))) return;
     }
   }
 

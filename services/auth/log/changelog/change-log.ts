@@ -233,6 +233,15 @@ export class ChangeLog {
     return texts;
   }
 
+  /**
+   * Makes writes outside of the log, only if the entry of the revision has the text, and is the
+   * last one. Resolves to whether they were made.
+   */
+  writeAtEnd(revision: number, text: string, writes: readonly StoredWrite[]): Promise<boolean> {
+    const log = writesTo("log");
+    return this.#entries.commit([log.expect([keyOf(revision), text]), log.expectNone(keyOf(revision + 1)), ...writes]);
+  }
+
   async #commitFirst(writes: readonly StoredWrite[]): Promise<boolean> {
     if (!(await this.#entries.commit(writes))) return false;
     // No entry comes before the first one, so there is none to check. If snapshots exist, the first

@@ -13,7 +13,7 @@ import { DEFAULT_NAMESPACE } from "../../../../src/contract/names.js";
 import { aborted, Code, StatusError } from "../../../../src/errors.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
 import { Pace } from "../../../../src/overload/pace.js";
-import { StoreError } from "../../../../src/store/store.js";
+import { type StoredWrite, StoreError } from "../../../../src/store/store.js";
 
 import { SignIns } from "../../login/sign-ins.js";
 import type { PlacedRecord } from "../audit/audit-records.js";
@@ -159,6 +159,21 @@ export class Journal {
   }
 
   /**
+   * Makes writes outside of the log by the newest state: no change of any authority comes between.
+   * @returns whether they were made: `condition` held for the newest state
+   * @throws {StatusError} UNAVAILABLE when the store fails, ABORTED when too many changes are made
+   */
+  async writeAtEnd(condition: (state: State) => boolean, writes: readonly StoredWrite[]): Promise<boolean> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      await this.sync();
+      if (!condition(this.#state)) return false;
+      const text = this.#text;
+      if (text !== undefined && (await this.#log.writeAtEnd(this.#state.revision, text, writes))) return true;
+    }
+    throw aborted(TOO_MANY);
+  }
+
+  /**
    * Applies everything to the state that any authority committed before this call. Calls made
    * during a reading of the log share the next reading.
    * @throws {StatusError} UNAVAILABLE when the store fails.
@@ -224,7 +239,7 @@ export class Journal {
           return this.#finish(together, decisions, revision, []);
       }
     }
-    throw aborted("Too many changes at once; try again");
+    throw aborted(TOO_MANY);
   }
 
   /**
@@ -348,8 +363,10 @@ interface JournalOptions {
   readonly clock: Pick<AuthorityClock, "now" | "check">;
 }
 
+const TOO_MANY = "Too many changes at once; try again";
+
 function tooMany(): StatusError {
-  return new StatusError(Code.UNAVAILABLE, "Too many changes at once; try again");
+  return new StatusError(Code.UNAVAILABLE, TOO_MANY);
 }
 
 /** Converts a failure of the store to UNAVAILABLE for callers; returns other errors unchanged. */
