@@ -73,7 +73,7 @@ export class Catalog implements WatchListener {
   constructor(options: CatalogOptions) {
     this.#options = options;
     this.#contracts = new Contracts(options);
-    this.#names = new ResolvedNames(options.lookup ?? lookupBoth(), (host) => this.#onAddresses(host));
+    this.#names = new ResolvedNames(options.lookup ?? lookupBoth(), options.log, (host) => this.#onAddresses(host));
     this.#resolving = setInterval(() => this.#lookAgain(), options.lookMs ?? LOOK_MS);
     this.#resolving.unref();
     this.arrived = new Promise((resolve) => {

@@ -5,6 +5,13 @@
  */
 import { lookup as lookupName } from "node:dns/promises";
 import { isIP } from "node:net";
+import type { Logger } from "pino";
+
+/**
+ * Maximum addresses or servers of a name: as many as a service may have instances. Each of them
+ * gets a connection.
+ */
+export const MAX_ADDRESSES = 1_000;
 
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
@@ -23,18 +30,23 @@ export function hostNameOf(address: string): string | undefined {
 
 export class ResolvedNames {
   readonly #lookup: Lookup;
+  readonly #log: Pick<Logger, "warn">;
   readonly #onChange: (host: string) => void;
   readonly #known = new Map<string, readonly string[]>();
   /** Names that are being looked up. */
   readonly #pending = new Set<string>();
 
   /** @param onChange called with a name whose addresses have changed */
-  constructor(lookup: Lookup, onChange: (host: string) => void) {
+  constructor(lookup: Lookup, log: Pick<Logger, "warn">, onChange: (host: string) => void) {
     this.#lookup = lookup;
+    this.#log = log;
     this.#onChange = onChange;
   }
 
-  /** The addresses of a name, sorted as text; empty until a lookup has succeeded. */
+  /**
+   * The addresses of a name, sorted as text, the first MAX_ADDRESSES; empty until a lookup has
+   * succeeded.
+   */
   addressesOf(host: string): readonly string[] {
     return this.#known.get(host) ?? [];
   }
@@ -44,9 +56,15 @@ export class ResolvedNames {
     if (this.#pending.has(host)) return;
     this.#pending.add(host);
     try {
-      const found = [...new Set(await this.#lookup(host))].sort();
+      const all = [...new Set(await this.#lookup(host))].sort();
+      // Sorted, so that all processes leave out the same ones.
+      const found = all.slice(0, MAX_ADDRESSES);
       if (found.length === 0 || `${found}` === `${this.#known.get(host) ?? []}`) return;
       this.#known.set(host, found);
+      if (all.length > found.length) {
+        const message = `the name has ${all.length} addresses; only the first ${MAX_ADDRESSES} are used`;
+        this.#log.warn({ name: host }, message);
+      }
       this.#onChange(host);
     } catch {
     } finally {

@@ -50,7 +50,7 @@ export async function connectAuthorities(
   const { targets, transport, log, lookup = lookupAll, resolveMs = RESOLVE_MS } = options;
   const known = new Map<string, AuthorityLink>();
   let authorities: Authorities | undefined;
-  const names = new ResolvedNames(lookup, () => authorities?.set(connectAll()));
+  const names = new ResolvedNames(lookup, log, () => authorities?.set(connectAll()));
   const hosts = new Set(targets.flatMap((target) => hostNameOf(formatGrpcTarget(target)) ?? []));
   const placesOf = (target: GrpcTarget): Place[] => {
     const name = formatGrpcTarget(target);
