@@ -1,6 +1,7 @@
 /** The first line and the headers of a response as text. */
 import { reason } from "../../http/errors.js";
 import type { GatewayResponse } from "../../http/message.js";
+import { dateOf } from "../date.js";
 
 /** `HTTP/1.1 200 OK` with its line end, by status. */
 const STATUS_LINES: string[] = [];
@@ -71,25 +72,17 @@ function headerLine(name: string, value: string, at: number): string | undefined
   return line;
 }
 
-let date = "";
-let dateUntil = 0;
 /** The text after the headers of a response, for the connection headers used last. */
 let end = "";
+let endDate = "";
 let endConnection = "";
 
-/**
- * The header Date (RFC 9110 §6.6.1), which changes once a second, and the headers of the
- * connection.
- */
+/** The header Date, and the headers of the connection. */
 function headEnd(connection: string): string {
-  const now = Date.now();
-  const isNewSecond = now >= dateUntil;
-  if (isNewSecond) {
-    date = new Date(now).toUTCString();
-    dateUntil = now - (now % 1000) + 1000;
-  }
-  if (isNewSecond || connection !== endConnection) {
+  const date = dateOf(Date.now());
+  if (date !== endDate || connection !== endConnection) {
     end = `Date: ${date}\r\n${connection}\r\n`;
+    endDate = date;
     endConnection = connection;
   }
   return end;

@@ -13,6 +13,7 @@ import { HttpError, NO_MEMORY } from "../../http/errors.js";
 import { RequestHeaders } from "../../http/headers.js";
 import type { GatewayRequest, RequestHandler } from "../../http/message.js";
 import type { ClientSocket, HttpConnectionOptions, PortConnection } from "../connection.js";
+import { dateOf } from "../date.js";
 import type { Peer } from "../peer.js";
 import { SLOW_READER_MS } from "../slow-reader.js";
 import { Http2Exchange } from "./exchange.js";
@@ -196,17 +197,4 @@ function noRequest(error: HttpError, remoteAddress: string): GatewayRequest {
   const none = { method: "", target: "", rawHeaders: [], headers: new RequestHeaders() };
   const memory = { tryReserveResponse: () => true, tryReserveBody: () => true };
   return { ...none, ...memory, error, remoteAddress, body: fail, arrivedBody: fail, chunks: fail, onAbort() {} };
-}
-
-let dateSecond = 0;
-let date = "";
-
-/** The header Date (RFC 9110 §5.6.7). */
-function dateOf(now: number): string {
-  const second = Math.floor(now / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    date = new Date(now).toUTCString();
-  }
-  return date;
 }
