@@ -79,7 +79,7 @@ export class Limiter {
 
   /**
    * The policy has changed. Tokens of a former lender may not be used any more. Tokens of a changed
-   * limit cannot be used, because a call looks up the limit as it is, and one that waits does again.
+   * limit cannot be used: a call looks up the limit as it is, and again if it waits.
    */
   onChange(): void {
     for (const wake of [...this.#waits]) wake();
@@ -150,7 +150,7 @@ export class Limiter {
 
   /**
    * @param find the pools that count the call, by the limits as they are
-   * @returns the pools of which a token was taken
+   * @returns the pools that a token was taken from
    * @throws {StatusError} (rejects) as `#takeNow`; UNAVAILABLE if the lender does not respond
    */
   async #waitAndTake(find: () => readonly Pool[], slots: Pool[]): Promise<readonly Pool[]> {
