@@ -132,12 +132,14 @@ function checkFormat(kind: FileKind, file: string, format: number): void {
  * when it is closed. Call this while a connection is open, since the connection creates both files.
  */
 export function watchFile(file: string): () => boolean {
-  const inode = (path: string): string => {
-    const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
-  };
-  const files = [file, `${file}-wal`].map((path) => [path, inode(path)] as const);
-  return () => files.every(([path, opened]) => inode(path) === opened);
+  const files = [file, `${file}-wal`].map((path) => [path, inodeOf(path)] as const);
+  return () => files.every(([path, opened]) => inodeOf(path) === opened);
+}
+
+/** Identifies the file that has the path now; empty if there is none. */
+export function inodeOf(path: string): string {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? "" : `${stats.dev} ${stats.ino}`;
 }
 
 /** The error of a write to a file that `watchFile` finds deleted or replaced. */

@@ -28,6 +28,7 @@ import {
   endWithin,
   type FileKind,
   fillFile,
+  inodeOf,
   lateError,
   notInPlace,
   readHeader,
@@ -111,7 +112,12 @@ export async function openSqlite(opening: OpenFile & { readonly lost: string | u
       if (lost !== undefined) throw new StoreError(`store ${file} does not exist${lost}`);
       await createFile(kind, file, (draft, marks) => complete({ ...opening, file: draft }, marks));
     }
-    return await openFile(opening, file);
+    const before = inodeOf(file);
+    return await openFile(opening, file).catch((error) => {
+      // `portico restore` locks the old file until it has replaced it. This waited for the lock.
+      if (inodeOf(file) === before) throw error;
+      return openFile(opening, file);
+    });
   } catch (error) {
     throw toStoreError(kind, file, error as Error);
   }
@@ -140,6 +146,7 @@ async function complete(opening: OpenFile, marks: readonly string[]): Promise<vo
 /** @param name the file's name for messages */
 async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore> {
   const { kind, file, timeoutMs: deadline } = opening;
+  const inode = inodeOf(file);
   const open = () => connect({ ...opening, table: TABLE });
   const engines: KeyvSqlite[] = [];
   try {
@@ -154,6 +161,7 @@ async function openFile(opening: OpenFile, name: string): Promise<KeyValueStore>
     }
     await query("PRAGMA busy_timeout = 0");
     const [{ id }] = await query(`SELECT id FROM ${IDENTITY}`);
+    if (inodeOf(file) !== inode) throw notInPlace(name);
     return new SqliteStore({ kind, name, id, reader, writer, isInPlace: watchFile(file), timeoutMs: deadline });
   } catch (error) {
     await Promise.allSettled(engines.map((engine) => engine.close()));
