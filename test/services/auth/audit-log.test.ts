@@ -9,6 +9,7 @@ import t, { type Test } from "tap";
 import { AuditLog } from "../../../services/auth/log/audit/audit-log.js";
 import { MergedTrails } from "../../../services/auth/log/audit/audit-merge.js";
 import { type AuditOutput, outputTo } from "../../../services/auth/log/audit/audit-output.js";
+import { AuditTrail } from "../../../services/auth/log/audit/audit-trail.js";
 import { type Journal, PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { AUDIT_FIELDS, auditLine } from "../../../src/api/audit-line.js";
 import type { AuditRecord as ApiRecord } from "../../../src/api/types.js";
@@ -305,6 +306,28 @@ t.test("records that were too old before they were written are said in the log",
   const cursor = `${mesh.journal.state.revision - 1}.0`;
   t.match(logged, [{ trail: "default", cursor, msg: /were deleted before they could be written/ }]);
 });
+
+/** When the records of two trails are deleted, which then have none left. */
+for (const when of ["before they are listed", "just before they are read"] as const) {
+  t.test(`trails that are deleted ${when} are not passed over in silence`, async (t) => {
+    const { store, journal } = await opened(t);
+    const before = journal.state.revision;
+    await create(journal, "default", "one");
+    await create(journal, "team", "two");
+    const deleteAll = () => journal.audit.dropBefore(Date.now() + 1);
+    class Deleted extends AuditTrail {
+      override async after(...which: Parameters<AuditTrail["after"]>) {
+        await deleteAll();
+        return super.after(...which);
+      }
+    }
+    if (when === "before they are listed") await deleteAll();
+    const trails = new MergedTrails(new Deleted(store));
+    const { records, deletions } = await trails.read({ trails: undefined }, before, before + 2);
+    t.same(records, []);
+    t.same([...deletions.keys()], ["default", "team"]);
+  });
+}
 
 t.test("an authority writes to the file of its setting, and says while it cannot", async (t) => {
   const folder = join(temporaryFolder(t), "later");

@@ -61,18 +61,23 @@ export class MergedTrails {
    */
   async read({ trails }: Unread, after: number, head: number): Promise<Merged> {
     const names = [...(trails ?? (await this.#all()))].sort();
-    const deletions = new Map<string, Deletion>();
-    if (trails === undefined && after > 0) {
-      for (const name of names) {
-        const deletion = await this.#trail.deletedAfter(name, String(after));
-        if (deletion !== undefined) deletions.set(name, deletion);
-      }
-    }
     // A revision with more records than a page needs a larger one.
     for (let limit = Math.max(Math.floor(MAX_RECORDS / names.length), 1); ; limit *= 4) {
       const { records, revision } = await this.#page(names, { after, head, limit });
-      if (revision > after || head <= after) return { records, revision, deletions };
+      if (revision <= after && head > after) continue;
+      // Read after the records, so that no deletion is overlooked.
+      const isComplete = trails !== undefined || after === 0;
+      return { records, revision, deletions: isComplete ? new Map() : await this.#deletedAfter(after) };
     }
+  }
+
+  async #deletedAfter(after: number): Promise<Map<string, Deletion>> {
+    const deletions = new Map<string, Deletion>();
+    for await (const name of this.#trail.deletedFrom()) {
+      const deletion = await this.#trail.deletedAfter(name, String(after));
+      if (deletion !== undefined) deletions.set(name, deletion);
+    }
+    return deletions;
   }
 
   async #page(names: readonly string[], { after, head, limit }: Record<"after" | "head" | "limit", number>) {

@@ -180,6 +180,15 @@ function numbered(revision: string, number: number): string {
 /** The range of the keys of all records. */
 export const ALL_RECORDS = { from: RECORDS, to: RECORDS + LAST } as const;
 
+/** The range of the keys of all rows that say what was deleted. */
+export const ALL_DELETIONS = { from: DELETED, to: DELETED + LAST } as const;
+
+/** The trail of a row in one of these ranges, and a key after all its rows there. */
+export function trailOfRow(key: string, { from }: { readonly from: string }): { trail: string; end: string } {
+  const end = key.indexOf("/", from.length);
+  return { trail: key.slice(from.length, end), end: `${key.slice(0, end)}/${LAST}` };
+}
+
 /** The trail of a record, by its key. */
 export function trailIn(key: string): string {
   return key.slice(RECORDS.length, key.indexOf("/", RECORDS.length));

@@ -9,6 +9,7 @@ import { type KeyValueStore, REMEDY, type StoredWrite, StoreError } from "../../
 import { timestampMs } from "../../../../src/time.js";
 import { seal, unseal } from "../changelog/row.js";
 import {
+  ALL_DELETIONS,
   ALL_RECORDS,
   cursorOfDeletion,
   deletionOf,
@@ -18,7 +19,7 @@ import {
   keyBefore,
   type PlacedRecord,
   prefixOf,
-  trailIn,
+  trailOfRow,
   withKey,
 } from "./audit-records.js";
 
@@ -94,13 +95,22 @@ export class AuditTrail {
   }
 
   /** The trails that have records. @throws {StoreError} */
-  async *trails(): AsyncGenerator<string> {
-    for (let last: string = ALL_RECORDS.from; ; ) {
-      const [[first = ALL_RECORDS.to] = []] = await this.#rows.after(last, 1);
-      if (first >= ALL_RECORDS.to) return;
-      const trail = trailIn(first);
+  trails(): AsyncGenerator<string> {
+    return this.#trailsIn(ALL_RECORDS);
+  }
+
+  /** The trails of which records were deleted. They may have none left. @throws {StoreError} */
+  deletedFrom(): AsyncGenerator<string> {
+    return this.#trailsIn(ALL_DELETIONS);
+  }
+
+  async *#trailsIn(rows: { readonly from: string; readonly to: string }): AsyncGenerator<string> {
+    for (let last = rows.from; ; ) {
+      const [[first = rows.to] = []] = await this.#rows.after(last, 1);
+      if (first >= rows.to) return;
+      const { trail, end } = trailOfRow(first, rows);
       yield trail;
-      last = keyBefore(trail);
+      last = end;
     }
   }
 
