@@ -86,6 +86,8 @@ export class HttpPort {
   /** Whether the port is a Unix socket, whose peers have no IP addresses. */
   #isUnix = false;
   #leaving = false;
+  /** Stops listening. */
+  #stop = (): void => void this.#server.close();
 
   constructor(handler: RequestHandler, limits: Limits) {
     const { budget = new MemoryBudget(limits), callQueue, headerTime, bodyTime, keepAlive } = limits;
@@ -120,7 +122,8 @@ export class HttpPort {
     this.#isUnix = "path" in wanted;
     const listening = once(this.#server, "listening");
     // In a cluster the primary opens the socket, and has prepared the path.
-    if ("path" in wanted && cluster.isPrimary) await listenAtPath(this.#server, wanted.path, MAX_UNACCEPTED);
+    if ("path" in wanted && cluster.isPrimary)
+      this.#stop = await listenAtPath(this.#server, wanted.path, MAX_UNACCEPTED);
     else this.#server.listen({ ...wanted, backlog: MAX_UNACCEPTED });
     await listening;
     if ("path" in wanted) {
@@ -165,7 +168,8 @@ export class HttpPort {
    */
   async close(drainMs: number): Promise<void> {
     this.leave();
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.#server.once("close", () => resolve()));
+    this.#stop();
     const lastRequestMs = Math.min(LAST_REQUEST_MS, drainMs);
     const timers = [
       setTimeout(() => this.#closeIdle(), lastRequestMs),

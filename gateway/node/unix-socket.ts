@@ -1,9 +1,9 @@
 /**
  * Listens on a Unix socket. Its file has the mode 0660: the user and the group of this process can
  * connect. A file that a dead process has left is replaced. One that a process accepts connections
- * on is not, nor is a file that is no socket.
+ * on is not, nor is a file that is no socket. A server that closes removes only its own file.
  */
-import { lstatSync, type Stats, statSync, unlinkSync } from "node:fs";
+import { lstatSync, renameSync, type Stats, statSync, unlinkSync } from "node:fs";
 import { connect, type Server } from "node:net";
 import { dirname } from "node:path";
 
@@ -45,8 +45,11 @@ export function removeDeadSocket(dead: DeadSocket | undefined): void {
   if (dead !== undefined && fileAt(dead.path)?.ctimeMs === dead.since) unlinkSync(dead.path);
 }
 
-/** Listens at the path. The server removes the file when it closes. */
-export async function listenAtPath(server: Server, path: string, backlog: number): Promise<void> {
+/**
+ * Listens at the path.
+ * @returns closes the server and removes its file, once the server listens
+ */
+export async function listenAtPath(server: Server, path: string, backlog: number): Promise<() => void> {
   const dead = await findDeadSocket(path);
   // From here to the new socket nothing waits, so that no other process can come in between. Node
   // creates the file during the call.
@@ -57,6 +60,21 @@ export async function listenAtPath(server: Server, path: string, backlog: number
   } finally {
     process.umask(before);
   }
+  const own = fileAt(path);
+  return () => closeAtPath(server, path, own);
+}
+
+/**
+ * Node removes any file at the path when a server closes. Another server's file is there if this
+ * server's was removed by hand. It has another name meanwhile.
+ */
+function closeAtPath(server: Server, path: string, own: Stats | undefined): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  const isOther = found !== undefined && own !== undefined && fileAt(path)?.ino !== own.ino;
+  const kept = `${path}.kept`;
+  if (isOther) renameSync(path, kept);
+  server.close();
+  if (isOther) renameSync(kept, path);
 }
 
 function fileAt(path: string): Stats | undefined {

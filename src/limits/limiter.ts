@@ -79,7 +79,8 @@ export class Limiter {
 
   /**
    * The policy has changed. Tokens of a former lender may not be used any more. Tokens of a changed
-   * limit cannot be used: a call looks up the limit as it is, and again if it waits.
+   * limit cannot be used, because a call looks up the limit as it is. A call that waits does so
+   * again.
    */
   onChange(): void {
     for (const wake of [...this.#waits]) wake();
@@ -150,7 +151,7 @@ export class Limiter {
 
   /**
    * @param find the pools that count the call, by the limits as they are
-   * @returns the pools that a token was taken from
+   * @returns the pools whose tokens were taken
    * @throws {StatusError} (rejects) as `#takeNow`; UNAVAILABLE if the lender does not respond
    */
   async #waitAndTake(find: () => readonly Pool[], slots: Pool[]): Promise<readonly Pool[]> {

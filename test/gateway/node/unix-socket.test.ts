@@ -2,10 +2,19 @@
 // client's address. Handlers respond with the address of the client.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, lstatSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import t, { type Test } from "tap";
@@ -71,6 +80,16 @@ t.test("a port that closes removes its file at once, and waits for requests", as
   t.match(await request, /finished$/);
   await closed;
   t.ok(existsSync(path), "its file stays");
+});
+
+t.test("a port whose file was removed leaves the file of another server there", async (t) => {
+  const path = socketPath(t);
+  const port = await openAt(t, path);
+  unlinkSync(path);
+  await openAt(t, path);
+  await port.close(0);
+  t.match(await exchange(path, get()), /<unix>$/);
+  t.same(readdirSync(dirname(path)), [basename(path)]);
 });
 
 t.test("the socket of a dead process is replaced", async (t) => {
