@@ -5,6 +5,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { readError } from "../../src/api/errors.js";
 import type { QuietConnection } from "../command/connection.js";
 import { type HttpResponse, jsonOf, send } from "../http/request.js";
+import { CommandError } from "../terminal/exit.js";
 import { checkTime } from "./certificates.js";
 import { compareClocks } from "./clock.js";
 import { ALIVE, DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
@@ -98,9 +99,21 @@ async function checkCall(gateway: QuietConnection, signal: AbortSignal): Promise
     return [known, call.unchecked(text)];
   }
   const began = performance.now();
-  const called = await post(gateway, "/helloworld/Call", { name: "doctor" }, signal);
+  const called = await callHelloworld(gateway, signal);
+  if (typeof called === "string") return [known, call.problem(called)];
   if (called.status !== 200) return [known, call.problem(refusal("helloworld", called))];
   return [known, call.ok(`A call of helloworld took ${Math.ceil(performance.now() - began)} ms`)];
+}
+
+/** @returns why there is no response, for the operator, if the gateway does not send one in time */
+async function callHelloworld(gateway: QuietConnection, signal: AbortSignal): Promise<HttpResponse | string> {
+  try {
+    return await post(gateway, "/helloworld/Call", { name: "doctor" }, signal);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof CommandError)) throw error;
+    const reason = error.message.replace(/\.$/, "");
+    return `A call of helloworld failed: ${reason}. Other calls are responded to: if helloworld hangs, restart it`;
+  }
 }
 
 /** Undefined if the response is not Portico's. */

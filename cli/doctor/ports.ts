@@ -14,6 +14,9 @@ import { ALIVE, DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
 
 type Key = "http" | "grpc" | "admin";
 
+/** How much earlier than asked a timer may end, in milliseconds. */
+const TIMER_MS = 50;
+
 const { ok, problem } = findingsOf("ports");
 
 export function checkPorts(role: RoleName, config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
@@ -31,8 +34,13 @@ async function checkPort(key: Key, config: Config, signal: AbortSignal): Promise
   const name = `${formatHttpAddress(address)} (${variable})`;
   if ("port" in address && address.port === 0) return ok(`${name} is any free port`);
   if (!(await isAnswered("path" in address ? address : reachable(address)))) return tryToListen(key, config, name);
+  const asked = performance.now();
   if (await isPortico(key, config, signal)) return ok(`Portico responds at ${name}`);
-  return problem(`Another program listens on ${name}: stop it, or name another address in ${variable}`);
+  const elsewhere = `stop it, or name another address in ${variable}`;
+  if (performance.now() - asked < DEADLINE_MS - TIMER_MS)
+    return problem(`Another program listens on ${name}: ${elsewhere}`);
+  const late = `What listens on ${name} does not respond within ${DEADLINE_MS / 1000} s`;
+  return problem(`${late}: if it is this process, it hangs, so restart it; if it is another program, ${elsewhere}`);
 }
 
 /** Listens for a moment, to find out whether this user may. */
