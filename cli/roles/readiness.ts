@@ -5,6 +5,7 @@ import { HealthRoutes } from "../../gateway/built-in/health.js";
 import type { Catalog } from "../../gateway/catalog/catalog.js";
 import type { Authorities, AuthorityLink } from "../../src/access/follow/authorities.js";
 import type { OpenGuard } from "../../src/access/guard.js";
+import { authorityUnreachable } from "../../src/call/admission.js";
 import { certificateFaults } from "../../src/config/certificates.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
 import { ConfigError } from "../../src/config/setting.js";
@@ -109,5 +110,8 @@ export function describeError(error: unknown): string {
   if (code === Code.UNAVAILABLE && cause instanceof Error) {
     return `cannot be reached: ${cause.message.replace(/\s+/g, " ").trim()}`;
   }
+  // It was reached, and said this of itself.
+  if (message === authorityUnreachable().message)
+    return "responds, but decides nothing: its /readyz and its log say why";
   return `failed: ${message}`;
 }
