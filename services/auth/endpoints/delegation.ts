@@ -107,7 +107,9 @@ function enrolmentOf({ state, now }: Current, context: Context): string {
   if (name === undefined || name === GATEWAY) {
     throw permissionDenied("Only an enrolled service calls other services by a context");
   }
-  if (state.callerOf(Buffer.from(tokenHashOf(context), "hex"), now)?.enrolment === name) return name;
+  const sha256 = tokenHashOf(context);
+  // A service of this process has no token that could end.
+  if (sha256 === "" || state.callerOf(Buffer.from(sha256, "hex"), now)?.enrolment === name) return name;
   throw unauthenticated("The enrolment token of this call was revoked");
 }
 
