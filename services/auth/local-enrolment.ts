@@ -75,14 +75,17 @@ export async function enrolNew(options: {
   try {
     const tokens = missing.map((name) => {
       const file = join(dataFolder, "enrolment", name);
-      writeOnce(file, () => createToken("enrolment"));
-      return { name, token: readToken(file) };
+      const isNewFile = writeOnce(file, () => createToken("enrolment"));
+      return { name, token: readToken(file), file, isNewFile };
     });
     await journal.commit(PORTICO, (state) =>
       tokens.flatMap(({ name, token }) =>
         isNew(state, name) ? [enrolmentCreated(name, token, { beside: true })] : [],
       ),
     );
+    // Another authority, with a data folder of its own, may have enrolled some of them first.
+    const isUseless = ({ token }: { token: string }): boolean => journal.state.token(hashToken(token)) === undefined;
+    for (const one of tokens) if (one.isNewFile && isUseless(one)) rmSync(one.file, { force: true });
   } catch (err) {
     const how = "portico auth create enrolment <name> enrols a service that is to run alone";
     log.warn({ err, services: missing }, `services were not enrolled on this machine: ${how}`);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { openAuthority } from "../../../services/auth/authority.js";
 import { bootstrap, firstEntry, passwordShown } from "../../../services/auth/bootstrap.js";
+import { enrolNew } from "../../../services/auth/local-enrolment.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
 import { Passwords } from "../../../services/auth/login/passwords.js";
 import { recoverAdmin } from "../../../services/auth/recover.js";
@@ -250,3 +251,19 @@ t.test("a start enrols services that are new to the store, but not services whos
   t.same(await enrolled(["id", "cache", "db"], remove), ["cache", "db"], "a later version may have more services");
   t.same(await enrolled(["id", "cache", "db"]), ["cache", "db"], "what was deleted stays deleted");
 });
+
+t.test(
+  "of two authorities with data folders of their own that enrol a service at once, one has the token",
+  async (t) => {
+    const store = await openStore("sqlite:", temporaryFolder(t));
+    t.teardown(() => store.close());
+    const folders = [temporaryFolder(t), temporaryFolder(t)];
+    const journals = await Promise.all(folders.map(() => openJournal(store)));
+    for (const [index, journal] of journals.entries())
+      await enrolNew({ journal, dataFolder: folders[index]!, services: ["id"], log: silent });
+    t.same(
+      folders.map((folder) => readdirSync(join(folder, "enrolment"))),
+      [["id"], []],
+    );
+  },
+);
