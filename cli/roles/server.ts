@@ -75,8 +75,10 @@ export async function openServer(opening: Process, { acceptTime }: StoreOptions)
   await guard.ready();
   const list = listNamespacesOf(access);
   const onError = countStoreErrors("services", metrics);
+  // A start that was killed before it showed the password may have been killed before it made this.
+  const isMade = !isNew && authority.firstStart === undefined;
   const kept = closeWithProcess(
-    installationStore({ url, dataFolder, services: names, isNew, list, log, budget, quota, onError }),
+    installationStore({ url, dataFolder, services: names, isNew: !isMade, list, log, budget, quota, onError }),
   );
   const services = openServices(names, { store: kept, clientsOf: (service) => clientsOf(service), log });
   const listening = [config.grpc, config.http, config.admin].filter((address) => address !== undefined);

@@ -1,6 +1,6 @@
 // What a user sees at the first start and at the second, and what survives a restart.
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import t from "tap";
@@ -43,6 +43,20 @@ t.test("the first start that succeeds prints a password once; only the owner can
   );
   t.match(await administrator(second.address("HTTP"), data), { authorization: /^Bearer pta_/ });
   t.equal(await second.stop("SIGINT"), 0, "Ctrl-C ends it well");
+});
+
+t.test("a first start that was killed before it made the store of services has lost nothing", async (t) => {
+  const data = join(t.testdir(), "data");
+  const warningsWithoutStore = async () => {
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(data, `services.sqlite${end}`), { force: true });
+    const server = await start(["server"], { PORTICO_DATA: data });
+    await server.stop();
+    return server.errors().includes("services.sqlite was not there: it is made anew");
+  };
+  await (await start(["server"], { PORTICO_DATA: data })).stop();
+  writeFileSync(join(data, "admin-password-unshown"), "left by the first start, which was killed");
+  t.notOk(await warningsWithoutStore());
+  t.ok(await warningsWithoutStore(), "later a store that is missing was lost");
 });
 
 t.test("a first start with a given password writes no password file", async (t) => {
