@@ -56,10 +56,7 @@ export function runAuthority(flags: Flags & StoreOptions, io: Io): Promise<numbe
   return runRole({ title: "authority", start, hasStore: true }, flags, io);
 }
 
-/**
- * Opens all parts of an authority, in order. `own` hands a part over to the process, which closes
- * its parts in reverse order.
- */
+/** Opens all parts of an authority, in order. The process closes them in reverse order. */
 export async function openAuthorityProcess(opening: Process, { acceptTime }: StoreOptions): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   if (readInstallation(config.data) === undefined) await tryPorts(["grpc", "admin"], config);

@@ -4,7 +4,9 @@
  */
 import {
   chmodSync,
+  closeSync,
   existsSync,
+  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -13,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { checkNames } from "../../services/registry/external.js";
 import { type Config, loadConfig, readServices } from "../../src/config/config.js";
 import { type ExternalService, parseExternalService } from "../../src/config/configured-services.js";
@@ -53,7 +56,7 @@ export async function addToFile(
   // A file that does not exist yet is created, and has no settings.
   const warnings = await warningsOf(service, loadConfig(existsSync(config) ? { config } : {}, io.env));
   if (dryRun) io.stdout.write("Nothing was added: this is a dry run\n");
-  else io.stdout.write(`Service added to ${changeServices(config, (services) => [...services, entry])}\n`);
+  else io.stdout.write(`Service added to ${await changeServices(config, (services) => [...services, entry])}\n`);
   for (const warning of warnings) io.stderr.write(`${visibleLines(warning)}\n`);
 }
 
@@ -62,7 +65,7 @@ export async function addToFile(
  * @returns the path of the file.
  * @throws {CommandError} if the file does not have it
  */
-export function removeFromFile(config: string, name: string): string {
+export function removeFromFile(config: string, name: string): Promise<string> {
   return changeServices(config, (services, file) => {
     const others = services.filter((service) => service.name !== name);
     if (others.length === services.length) throw new CommandError(`${file} has no service ${name}`);
@@ -83,30 +86,53 @@ async function warningsOf(service: ExternalService, config: Config): Promise<str
 }
 
 /**
- * Replaces the services of the configuration file. The file is replaced atomically.
+ * Replaces the services of the configuration file. The file is replaced atomically. Commands that
+ * do so at once take turns, so that each keeps what the others have changed.
  * @returns the path of the file.
  * @throws {CommandError} for services that are not valid. Then nothing has changed.
  */
-function changeServices(
+async function changeServices(
   configFile: string,
   change: (services: readonly { name?: unknown }[], file: string) => { name?: unknown }[],
-): string {
+): Promise<string> {
   const isThere = existsSync(configFile);
   const path = isThere ? realpathSync(configFile) : configFile;
-  const before: File = isThere ? JSON.parse(readFileSync(path, "utf8")) : {};
-  const file: File = { ...before, services: change(before.services ?? [], configFile) };
-  const draft = `${path}.${process.pid}.new`;
+  const draft = `${path}.new`;
   makeFolder(dirname(path));
+  await takeTurn(draft, configFile);
   try {
-    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+    const before: File = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+    const file: File = { ...before, services: change(before.services ?? [], configFile) };
+    writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`);
     // A separate call, because the umask is subtracted from the mode of a new file.
-    if (isThere) chmodSync(draft, statSync(path).mode);
+    if (existsSync(path)) chmodSync(draft, statSync(path).mode);
     checkServices(draft);
     renameSync(draft, path);
   } finally {
     rmSync(draft, { force: true });
   }
   return configFile;
+}
+
+/** How long a command may have the turn, in milliseconds. Then it was killed. */
+const TURN_MS = 2_000;
+
+/**
+ * Creates the draft of the file. As long as it exists, other commands wait.
+ * @throws {CommandError} when another command has it for too long
+ */
+async function takeTurn(draft: string, file: string): Promise<void> {
+  for (const end = performance.now() + 2 * TURN_MS; ; await sleep(20)) {
+    try {
+      return closeSync(openSync(draft, "wx", 0o600));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    const taken = statSync(draft, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (taken < Date.now() - TURN_MS) rmSync(draft, { force: true });
+    else if (performance.now() > end)
+      throw new CommandError(`Another command changes ${file}. If none does, delete ${draft}, and try again`);
+  }
 }
 
 /**

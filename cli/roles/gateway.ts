@@ -42,8 +42,8 @@ import { healthOf, problemsOf } from "./readiness.js";
 import { processOf } from "./start.js";
 
 /**
- * Starts a gateway that follows the authority and the registry of another process. `own` hands a
- * part over to the process, which closes its parts in reverse order.
+ * Starts a gateway that follows the authority and the registry of another process. The process
+ * closes its parts in reverse order.
  */
 export const startGateway = processOf("gateway", async (opening) => {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;

@@ -50,10 +50,7 @@ export interface OpenServer extends Opened {
   readonly enrol: Authority["enrol"];
 }
 
-/**
- * Opens all parts of a server, in order. `own` hands a part over to the process, which closes its
- * parts in reverse order.
- */
+/** Opens all parts of a server, in order. The process closes them in reverse order. */
 export async function openServer(opening: Process, { acceptTime }: StoreOptions): Promise<OpenServer> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;

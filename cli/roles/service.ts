@@ -38,10 +38,7 @@ export function runService(name: string, flags: Flags, io: Io): Promise<number> 
   return runRole({ title: `service ${name}`, start, hasStore: false }, flags, io);
 }
 
-/**
- * Opens all parts of a service, in order. `own` hands a part over to the process, which closes its
- * parts in reverse order.
- */
+/** Opens all parts of a service, in order. The process closes them in reverse order. */
 async function openService(opening: Process, name: string): Promise<Opened> {
   const { config, log, metrics, budget, closed, closeWithProcess, closeLastWithProcess } = opening;
   const { data: dataFolder, serviceStore: url, serviceQuota: quota } = config;

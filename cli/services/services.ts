@@ -195,7 +195,7 @@ export const removeService = gatewayCommand<[name: string, flags: CommonFlags]>(
     let done = "Service removed";
     if (config !== undefined) {
       const { removeFromFile } = await import("../roles/configured-services.js");
-      done += ` from ${removeFromFile(config, name)}`;
+      done += ` from ${await removeFromFile(config, name)}`;
     } else {
       await client.token();
       await withSuggestion(client.ask("registry/Services/Delete", { name }), name, client, listings);
@@ -241,7 +241,7 @@ export const importServices = gatewayCommand<[flags: CommonFlags]>({
       const { name } = service;
       try {
         const { error, problems } = await client.ask("registry/Services/Put", { ...requestOf(service), dryRun });
-        if (!dryRun) removeFromFile(file, name);
+        if (!dryRun) await removeFromFile(file, name);
         io.stdout.write(`${name}: ${dryRun ? "can be moved" : "moved to the log"}\n`);
         if (error !== "") io.stderr.write(`The contract of ${name} cannot be read now: ${visibleLines(error)}\n`);
         for (const problem of problems) io.stderr.write(`${name}: ${visibleLines(problem)}\n`);

@@ -1,7 +1,7 @@
 // `portico services add` and `remove` with `--config` change the services in the configuration
 // file, and nothing else in it.
 import { once } from "node:events";
-import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { join, resolve } from "node:path";
@@ -53,6 +53,24 @@ t.test("add preserves the other members of the file, its mode, and a link to it"
   t.same(content(), { maxBody: "1MiB", services: [SHOP, orders] });
   t.equal(statSync(file).mode & 0o777, 0o640);
   t.same(readdirSync(data).sort(), ["link.json", "portico.json"]);
+});
+
+t.test("a command that changes the file waits while another one does, and not for one that was killed", async (t) => {
+  const { run, data, file, content } = services(t, { services: [SHOP] });
+  const draft = `${file}.new`;
+  const draftFrom = (ms: number) => {
+    writeFileSync(draft, "of another command");
+    utimesSync(draft, new Date(ms), new Date(ms));
+  };
+  draftFrom(Date.now() + 3_600_000);
+  const { exit, stderr } = await run("add", "orders", "127.0.0.1:1");
+  t.equal(exit, EXIT.failed);
+  t.match(stderr, `Another command changes ${file}. If none does, delete ${draft}, and try again`);
+  t.same(content(), { services: [SHOP] });
+  draftFrom(Date.now() - 3_600_000);
+  t.equal((await run("add", "orders", "127.0.0.1:1")).exit, EXIT.ok);
+  t.same(content(), { services: [SHOP, { name: "orders", target: "127.0.0.1:1" }] });
+  t.same(readdirSync(data), ["portico.json"]);
 });
 
 t.test("add writes the names of metadata, and the prefix of REST paths", async (t) => {
