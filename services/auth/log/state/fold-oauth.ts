@@ -2,6 +2,7 @@
 import type { Timestamp } from "../../../../src/gen/google/protobuf/timestamp.js";
 import type { Event, Grant, Token } from "../../../../src/gen/portico/auth/log/v1/log.js";
 import type { Change } from "../../../../src/gen/portico/auth/v1/policy.js";
+import { timestampMs } from "../../../../src/time.js";
 import { tokensRevoked } from "./event-folds.js";
 import { MAX_GRANT_ACCESS, MAX_GRANT_SPENT } from "./oauth-table.js";
 import type { State } from "./state.js";
@@ -40,11 +41,12 @@ export const FOLD_OAUTH: OAuthFold = {
     const tokens = grants.flatMap(({ access }) => access.map(({ sha256 }) => sha256));
     return { changes: tokensRevoked(tokens), record: ["client deleted", `${id}: ${grants.length} grants`] };
   },
-  grantCreated: (state, { grant }) => {
+  grantCreated: (state, { grant }, time) => {
     const account = grant && state.account(grant.namespace, grant.account);
     if (grant === undefined || account === undefined || account.disabled) return {};
     if (state.oauth.grant(grant.id) !== undefined) return {};
-    return { changes: tokensRevoked(state.oauth.addGrant(grant)), record: ["grant created", named(grant)] };
+    const ended = state.oauth.addGrant(grant, timestampMs(time));
+    return { changes: tokensRevoked(ended), record: ["grant created", named(grant)] };
   },
   grantRedeemed: ({ oauth }, { id, access, refresh }, time) => {
     const grant = oauth.grant(id);

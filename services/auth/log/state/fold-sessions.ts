@@ -19,10 +19,11 @@ export function idleUntil({ ends }: Pick<PageSession, "ends">, now: number): Tim
 type Events = "pageSessionStarted" | "pageSessionUsed" | "pageSessionEnded";
 
 export const SESSION_FOLD: Pick<EventFolds, Events> = {
-  pageSessionStarted: (state, { session }) => {
+  pageSessionStarted: (state, { session }, time) => {
     if (session === undefined || state.account(session.namespace, session.account) === undefined) return {};
     if (state.sessions.session(session.sha256) !== undefined) return {};
-    return { changes: tokensRevoked(state.sessions.put(session)), record: ["signed in on the pages", session.account] };
+    const ended = state.sessions.put(session, timestampMs(time));
+    return { changes: tokensRevoked(ended), record: ["signed in on the pages", session.account] };
   },
   pageSessionUsed: ({ sessions }, { sha256, access }, time) => {
     const session = sessions.session(sha256);

@@ -2,6 +2,7 @@
  * How the events of issuers and trusts change the state. A version that does not know them accepts
  * no JWT and none of their tokens.
  */
+import { timestampMs } from "../../../../src/time.js";
 import { type EventFolds, tokensRevoked } from "./event-folds.js";
 import { removePeople } from "./fold-people.js";
 
@@ -34,7 +35,7 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
     if (trusts.trust(namespace, name) === undefined) return {};
     return { changes: tokensRevoked(trusts.removeTrust(namespace, name)), record: ["trust deleted", name] };
   },
-  trustTokenSet: ({ trusts }, { token }) => {
+  trustTokenSet: ({ trusts }, { token }, time) => {
     if (token === undefined) return {};
     const { namespace, trust: name, subject, bearer } = token;
     const before = trusts.token(token.sha256);
@@ -45,7 +46,7 @@ export const TRUST_FOLD: Pick<EventFolds, Events> = {
       return { changes: tokensRevoked([token.sha256]), record: ["token of a trust revoked", `${name}: ${token.jti}`] };
     }
     if (trusts.trust(namespace, name)?.account !== token.account) return {};
-    const changes = tokensRevoked(trusts.putToken(token));
+    const changes = tokensRevoked(trusts.putToken(token, timestampMs(time)));
     return { changes, record: [bearer ? "JWT accepted" : "JWT exchanged for a token", `${name}: ${subject}`] };
   },
 };

@@ -103,10 +103,15 @@ export class OAuthTable {
 
   /**
    * Adds a grant.
+   * @param now in milliseconds since 1970. A grant that has expired by then does not count, whether
+   *   it was forgotten or not: authorities forget at different times
    * @returns the access tokens of the account's oldest grant, if that was ended for the new one
    */
-  addGrant(grant: Grant): Buffer[] {
+  addGrant(grant: Grant, now = Number.NEGATIVE_INFINITY): Buffer[] {
     const owner = ownerOf(grant);
+    for (const other of this.grantsOf(grant.namespace, grant.account)) {
+      if (endOf(other) <= now) this.removeGrant(other.id);
+    }
     const ids = this.#byOwner.get(owner) ?? [];
     const ended = ids.length >= MAX_GRANTS ? this.removeGrant(ids[0]!) : [];
     this.#byOwner.set(owner, [...(this.#byOwner.get(owner) ?? []), grant.id]);

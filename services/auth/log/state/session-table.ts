@@ -60,10 +60,15 @@ export class SessionTable {
 
   /**
    * Adds a session, or replaces it as the most recently used one.
+   * @param now in milliseconds since 1970. A session that has expired by then does not count,
+   *   whether it was forgotten or not: authorities forget at different times
    * @returns the access tokens of the session that ended for it
    */
-  put(session: PageSession): Buffer[] {
+  put(session: PageSession, now = Number.NEGATIVE_INFINITY): Buffer[] {
     this.remove(session.sha256);
+    for (const { sha256, expires } of this.sessionsOf(session.namespace, session.account)) {
+      if (timestampMs(expires) <= now) this.remove(sha256);
+    }
     const oldest = this.#byOwner.get(ownerOf(session)) ?? [];
     const ended = oldest.length >= MAX_SESSIONS ? this.remove(this.#sessions.get(oldest[0]!)!.sha256) : [];
     this.#byOwner.set(ownerOf(session), [...(this.#byOwner.get(ownerOf(session)) ?? []), hex(session.sha256)]);

@@ -100,12 +100,16 @@ export class TrustTable {
 
   /**
    * Adds or replaces a token.
+   * @param now in milliseconds since 1970. A token whose JWT has expired by then does not count,
+   *   whether it was forgotten or not: authorities forget at different times
    * @returns the hashes of the tokens that ended for it
    */
-  putToken(token: TrustToken): Buffer[] {
+  putToken(token: TrustToken, now = Number.NEGATIVE_INFINITY): Buffer[] {
     const trust = keyOf({ namespace: token.namespace, name: token.trust });
     const isNew = this.token(token.sha256) === undefined;
-    const ended = isNew && (this.#counts.get(trust) ?? 0) >= MAX_TRUST_TOKENS ? this.#removeOldest(token) : [];
+    const isFull = (): boolean => isNew && (this.#counts.get(trust) ?? 0) >= MAX_TRUST_TOKENS;
+    if (isFull()) this.forget(now);
+    const ended = isFull() ? this.#removeOldest(token) : [];
     this.#remove(token.sha256);
     this.#tokens.set(hex(token.sha256), token);
     if (token.revoked) this.#revoked.set(hex(token.signedSha256), hex(token.sha256));
