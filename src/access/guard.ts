@@ -295,17 +295,16 @@ export class OpenGuard implements SigningGuard {
   }
 
   /**
+   * A call that is open already needs the lease no more in which its assertion was signed.
    * @throws {StatusError} UNAUTHENTICATED if the assertion is for another endpoint, or its caller's
-   * token has expired; UNAVAILABLE if only the lease has expired in which the assertion was signed,
-   * so that the caller may try again.
+   * token has expired; UNAVAILABLE if only that lease has expired, so that the caller may try again.
    */
   #checkAssertion(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
     if (verified.resource !== endpoint.resource) throw badAssertion(endpoint);
     const time = this.#policy.timeAt(now);
-    if (verified.expires > time || opened === true) return;
-    throw (verified.caller?.expires ?? Number.POSITIVE_INFINITY) > time
-      ? lateAssertion(endpoint)
-      : badAssertion(endpoint);
+    if (verified.expires > time) return;
+    if ((verified.caller?.expires ?? Number.POSITIVE_INFINITY) <= time) throw badAssertion(endpoint);
+    if (opened !== true) throw lateAssertion(endpoint);
   }
 
   #admitVerified({ caller, namespace, namespaceId, service, serviceToken }: Verified, endpoint: Guarded): Admission {

@@ -170,6 +170,9 @@ t.test("an assertion that is not signed for this call is refused", async (t) => 
   t.equal(tooLate, Code.UNAVAILABLE, "one that outlived its lease: nothing is wrong with the caller");
   const late = { callerAssertion: signed({ expires: past }), opened: true };
   t.equal(await codeOf(service, endpoint, late), Code.OK, "one that expired after its call was opened, too");
+  const withoutToken = signed({ expires: past, caller: { ...toldCaller, expires: ended } });
+  const tooLong = { callerAssertion: withoutToken, opened: true };
+  t.equal(await codeOf(service, endpoint, tooLong), Code.UNAUTHENTICATED, "but not where its caller's token expired");
   const flip = (text: string, at: number): string =>
     `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`;
   const REFUSED: [what: string, callerAssertion: string, at?: [OpenGuard, Endpoint]][] = [
