@@ -39,3 +39,14 @@ t.test("the lookup of an unknown token waits for the authority to come back, unt
   t.equal((await ask(guard, call, { token })).caller?.account, "bob");
   t.equal(script.asked.length, 4);
 });
+
+t.test("a guard that never got a lease accepts that a backup was restored", async (t) => {
+  const { script, guard } = await start(t, { leaseMs: 20_000, answersPings: false, revision: 5n });
+  await script.until(() => script.stream.applied.includes(5n));
+  Object.assign(script, { answersPings: true, revision: 3n });
+  script.stream.break();
+  const refusal = (): string => [...guard.errors.values()].map(({ message }) => message).join();
+  await until(() => guard.state === "ready" || /older than/.test(refusal()));
+  t.equal(refusal(), "");
+  t.equal(guard.state, "ready");
+});

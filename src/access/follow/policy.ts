@@ -72,6 +72,8 @@ export class Policy implements FollowedGuard {
    * lasts.
    */
   floor = 0n;
+  /** Whether no lease has run yet, or again, since none had for as long as one lasts. */
+  #isCutOff = true;
   readonly #access: AuthorityAccess;
   readonly #listener: PolicyListener;
   readonly #succession: Succession;
@@ -94,6 +96,7 @@ export class Policy implements FollowedGuard {
       onRunning: () => this.#onRunning(),
       onLost: () => access.log.warn("the lease ran out: nothing is decided until an authority is reached again"),
       onLostForLong: () => {
+        this.#isCutOff = true;
         this.floor = 0n;
         listener.onCutOff();
       },
@@ -161,6 +164,8 @@ export class Policy implements FollowedGuard {
   #onRunning(): void {
     if (this.#hasRun) this.#access.log.info("the authority is reached again");
     this.#hasRun = true;
+    this.#isCutOff = false;
+    this.floor = this.revision;
     for (const { resolve } of this.#waiting.splice(0)) resolve();
     this.#listener.onLeaseRunning();
   }
@@ -187,7 +192,7 @@ export class Policy implements FollowedGuard {
 
   onApplied(stream: PolicyStream, applied: Applied): void {
     const { revision } = this;
-    this.floor = revision;
+    if (!this.#isCutOff) this.floor = revision;
     for (const done of [...this.#awaiting]) done();
     const reauthorized = this.#notify(revision, applied);
     stream.unacknowledged++;
