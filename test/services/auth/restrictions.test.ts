@@ -78,6 +78,12 @@ t.test("no restriction is created while a guard with a lease does not understand
   t.ok(await create(), "and a limited one once the guard has left");
 });
 
+t.test("a guard that has not said yet what it understands holds nothing up: it gets no lease before", async (t) => {
+  const { channel, create } = await setting(t, { leaseMs: LONG });
+  new Watch(t, channel);
+  t.ok(await create());
+});
+
 t.test("a guard whose connection broke counts until its lease has ended", async (t) => {
   const { guard, create } = await setting(t, { leaseMs: LEASE });
   const old = guard([]);

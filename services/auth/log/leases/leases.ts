@@ -42,7 +42,10 @@ export interface Holder {
    * When the last pong was made, by the monotonic clock. Without a pong, the guard decides nothing.
    */
   granted: number;
-  /** The kinds of restrictions that it does not understand. Initially all. */
+  /**
+   * The kinds of restrictions that it does not understand. Initially none: it gets no lease before
+   * it has said which it understands.
+   */
   lacks: readonly string[];
   /** Sends the guard at once everything that it has not been sent yet. */
   readonly notify: () => void;
@@ -96,7 +99,7 @@ export class Leases {
   join(owner: Owner, notify: () => void): Holder {
     if (owner !== "own process") this.#checkQuota(keyOf(owner));
     const granted = Number.NEGATIVE_INFINITY;
-    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: RESTRICTIONS, notify };
+    const holder: Holder = { owner, applied: 0, named: 0, granted, lacks: [], notify };
     this.#holders.add(holder);
     return holder;
   }
