@@ -118,10 +118,16 @@ export class PolicyStream {
         this.heard = performance.now();
         this.#pings.heard();
         if (this.#leaving === undefined) this.#take(message);
+        if (!this.#open) return;
       }
     } catch (error) {
       this.#failure ??= error as Error;
     }
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (!this.#open) return;
     this.#open = false;
     clearTimeout(this.#leaving);
     this.#pings.stop();
@@ -137,9 +143,23 @@ export class PolicyStream {
         this.#listener.onTrouble(this);
       }
     } else {
-      const applied = this.state.apply(message);
+      const applied = this.#apply(message);
       if (applied !== undefined) this.#listener.onApplied(this, applied);
     }
     for (const response of this.#pings.takePongs(this.state.revision)) this.#listener.onPong(this, response);
+  }
+
+  /**
+   * A message that does not fit may be applied in part. The stream then ends in the same turn,
+   * before a call is decided by that part.
+   */
+  #apply(message: WatchResponse["message"]): Applied | undefined {
+    try {
+      return this.state.apply(message);
+    } catch (error) {
+      this.#failure ??= error as Error;
+      this.#finish();
+      return undefined;
+    }
   }
 }
