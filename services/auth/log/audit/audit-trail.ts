@@ -99,7 +99,7 @@ export class AuditTrail {
     return this.#trailsIn(ALL_RECORDS);
   }
 
-  /** The trails of which records were deleted. They may have none left. @throws {StoreError} */
+  /** The trails whose oldest records were deleted. Some have none left. @throws {StoreError} */
   deletedFrom(): AsyncGenerator<string> {
     return this.#trailsIn(ALL_DELETIONS);
   }
