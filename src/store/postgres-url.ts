@@ -23,7 +23,7 @@ export interface PostgresAddress {
   readonly database: string;
   /** The schema that holds the store's tables. */
   readonly schema: string;
-  /** The options for TLS; false for no TLS. */
+  /** The options for TLS, with the files as they are when they are read; false for no TLS. */
   readonly ssl: ConnectionOptions | false;
 }
 
@@ -112,11 +112,34 @@ function readSsl(
         "certificate and name (sslrootcert=FILE names its authority), or sslmode=disable on a network that you trust",
     );
   }
-  const file = (parameter: string): Buffer | undefined => {
+  const [ca, cert, key] = ["sslrootcert", "sslcert", "sslkey"].map((parameter) => {
     const path = parameters.get(parameter);
-    return path === undefined ? undefined : readFile(name, parameter, path);
+    return path === undefined ? () => undefined : followFile(name, parameter, path);
+  }) as [Pem, Pem, Pem];
+  return {
+    get ca() {
+      return ca();
+    },
+    get cert() {
+      return cert();
+    },
+    get key() {
+      return key();
+    },
   };
-  return { ca: file("sslrootcert"), cert: file("sslcert"), key: file("sslkey") };
+}
+
+type Pem = () => Buffer | undefined;
+
+/** Reads a file again for each connection. What was read before replaces a file that is away. */
+function followFile(name: string, parameter: string, path: string): () => Buffer {
+  let content = readFile(name, parameter, path);
+  return () => {
+    try {
+      content = readFileSync(path);
+    } catch {} // It is being replaced, or lost.
+    return content;
+  };
 }
 
 function readFile(name: string, parameter: string, path: string): Buffer {
