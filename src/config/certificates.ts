@@ -140,8 +140,13 @@ export interface CertificateFault {
   readonly to: number;
 }
 
-/** The certificates of this process that clients refuse because of their time, or soon will. */
+/**
+ * The certificates of this process that clients refuse because of their time, or soon will.
+ * @throws {ConfigError} if a file cannot be used, such as one whose key was not replaced with it:
+ *   what was there before is in use
+ */
 export function certificateFaults(config: Files): CertificateFault[] {
+  for (const settings of [HTTP_CERTIFICATES, GRPC_CERTIFICATES]) readCertificates(config, settings);
   return (["httpTlsCert", "tlsCert"] as const).flatMap((setting) =>
     namedFiles(config, setting).flatMap(([name, file]) => {
       const cert = readCertificate(setting, file);

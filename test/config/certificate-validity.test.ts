@@ -2,6 +2,7 @@
  * A certificate that clients refuse because of its validity period is used, because the clock may
  * be wrong, but a warning is logged.
  */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import t, { type Test } from "tap";
@@ -77,6 +78,15 @@ t.test("each of several certificates counts, and has the name of its file", asyn
     { setting: "PORTICO_HTTP_TLS_CERT (old)", fault: "has expired: clients refuse it" },
   ]);
 });
+
+t.test(
+  "a certificate that is not in use, because it was replaced without its key, is not said to be right",
+  async (t) => {
+    const { tlsCert, tlsKey } = filesOf(t, -1, 80);
+    writeFileSync(tlsCert, authority.issue("localhost").cert);
+    t.throws(() => certificateFaults({ tlsCert, tlsKey }), { name: "ConfigError", message: /is no key for / });
+  },
+);
 
 t.test("metrics say when the certificate of each setting expires", async (t) => {
   const { tlsCert } = filesOf(t, -1, 80);
