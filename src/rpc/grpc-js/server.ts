@@ -6,7 +6,7 @@
  * The requests that endpoints hold and the responses that wait are reserved in the memory budget. A
  * message that has arrived only in part is not, because grpc-js does not show it.
  */
-import type { Http2Server } from "node:http2";
+import type { Http2SecureServer } from "node:http2";
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import {
   Server,
@@ -89,7 +89,11 @@ class Connections {
     memories: Map<string, ConnectionMemory>,
   ) {
     const injector = server.createConnectionInjector(credentialsOf(tls));
-    showEveryToken(server);
+    const servers = serversOf(server);
+    showEveryToken(servers);
+    tls?.onChange?.(() => {
+      for (const each of servers) each.setSecureContext({ ca: tls.ca, cert: tls.cert, key: tls.key });
+    });
     this.#server = server;
     this.listener = createServer({ noDelay: true }, (socket) => {
       this.#sockets.add(socket);
@@ -132,14 +136,19 @@ function credentialsOf(tls: Certificates | undefined): ServerCredentials {
   );
 }
 
+/** The servers of Node to which connections are given; with TLS they are secure ones. */
+function serversOf(server: Server): readonly Http2SecureServer[] {
+  // grpc-js gives no access to the raw headers, and takes no other certificates later.
+  const { http2Servers } = server as unknown as { readonly http2Servers: ReadonlyMap<Http2SecureServer, unknown> };
+  return [...http2Servers.keys()];
+}
+
 /**
  * Shows the dispatcher every authorization header, so it can refuse a request that has two.
  * node:http2 shows only the first value of such a header.
  */
-function showEveryToken(server: Server): void {
-  // grpc-js gives no other access to the raw headers.
-  const { http2Servers } = server as unknown as { readonly http2Servers: ReadonlyMap<Http2Server, unknown> };
-  for (const http2Server of http2Servers.keys()) {
+function showEveryToken(servers: readonly Http2SecureServer[]): void {
+  for (const http2Server of servers) {
     http2Server.prependListener(
       "stream",
       (_stream: unknown, headers: object, _flags: number, raw: readonly string[]) => {
