@@ -15,8 +15,12 @@ import { authenticates, registeredClient } from "./known-client.js";
 const DEVICE_LIFE = 10 * 60_000;
 /** Seconds between two polls. */
 const INTERVAL = 5;
-/** Maximum number of device codes at once, and new ones of a client's network in a minute. */
+/**
+ * Maximum number of device codes at once, of one client, and new ones of a network in a minute.
+ * Anyone can ask as a client without a secret: a flood by one leaves room for devices of others.
+ */
 const MAX_DEVICES = 1_000;
+const MAX_OF_CLIENT = MAX_DEVICES / 2;
 const MAX_PER_MINUTE = 10;
 /** No vowels: the codes form no words. No letters that look like others (RFC 8628 §6.1). */
 const LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
@@ -58,7 +62,9 @@ export class Devices {
     if (!areScopes(scopes, resource)) {
       return { ...NONE, error: "invalid_scope", description: "a scope is no pattern of resources, or names no tools" };
     }
-    if (!this.#mayStart(networkOf(address)) || changes.state.oauth.deviceCount >= MAX_DEVICES) {
+    const { oauth } = changes.state;
+    const isFull = oauth.deviceCount >= MAX_DEVICES || oauth.devicesOf(clientId) >= MAX_OF_CLIENT;
+    if (!this.#mayStart(networkOf(address)) || isFull) {
       return { ...NONE, error: "slow_down", description: "too many devices ask at the moment; try again in a minute" };
     }
     const [deviceCode, userCode] = [createToken("deviceCode"), createUserCode()];

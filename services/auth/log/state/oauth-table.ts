@@ -181,6 +181,11 @@ export class OAuthTable {
     return this.#devices.size;
   }
 
+  /** How many of them are a client's. Reads all. */
+  devicesOf(clientId: string): number {
+    return [...this.#devices.values()].filter((device) => device.clientId === clientId).length;
+  }
+
   device(sha256: Buffer): DeviceCode | undefined {
     return this.#devices.get(hex(sha256));
   }
