@@ -48,6 +48,12 @@ function whoIs(door: Door, { access_token: token = "" }: Record<string, string>)
   return door.auth("WhoAmI", {}, token);
 }
 
+/** Where the form goes that asks for the code of a device. */
+function afterCode({ text }: { text: string }, userCode: string): string {
+  const form = /<form method="get" action="(\/device)">\n<input type="hidden" name="(\w+)" value="(\w+)">/.exec(text);
+  return `${PUBLIC}${form?.[1]}?${form?.[2]}=${form?.[3]}&user_code=${userCode}`;
+}
+
 t.test("a person allows a device: the code goes along to the issuer and back", async (t) => {
   const it = await company(t);
   const { door } = it;
@@ -56,7 +62,9 @@ t.test("a person allows a device: the code goes along to the issuer and back", a
   const browser = new Browser(door);
   const empty = await browser.open(`${PUBLIC}/device`);
   t.notMatch(empty.text, /href="\/oauth\/sign-in/, "the code is asked for first");
-  t.match(empty.text, /<summary>Sign in with company<\/summary><form method="get" action="\/device">/);
+  t.notMatch(empty.text, /type="password"/, "and only once");
+  const asked = await browser.open(afterCode(empty, userCode));
+  t.match(asked.text, new RegExp(`type="text" name="user_code" value="${userCode}"`));
   const page = await signIn(it, browser, `${PUBLIC}/device?user_code=${userCode}`);
   t.match(page.text, /A device that calls itself build box/);
   t.match(await browser.submit(page, { decision: "allow" }), { status: 200, text: /Allowed/ });
@@ -111,6 +119,8 @@ t.test("a page for every namespace shows the issuers of the one that is asked fo
   await openTeam(it);
   const { userCode, poll } = await startDevice(door);
   const browser = new Browser(door);
+  const empty = await browser.open(`${PUBLIC}/device?namespace=team`);
+  t.match((await browser.open(afterCode(empty, userCode))).text, /Sign in with company/);
   const device = `${PUBLIC}/device?user_code=${userCode}`;
   t.notMatch((await browser.open(device)).text, /Sign in with/);
   const page = await signIn(it, browser, `${device}&namespace=team`);

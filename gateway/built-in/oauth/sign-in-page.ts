@@ -36,26 +36,38 @@ interface SignInForm {
 export function signInPage(form: SignInForm): BareResponse {
   const { status = 200, headers = [], asker, action, error, account = "", namespace, userCode } = form;
   const who = asker === undefined ? "a device" : asked(asker);
-  const content = html`<h1>Sign in</h1>
+  const begin = html`<h1>Sign in</h1>
 <p>You are asked to sign in by ${asker === undefined ? html`<strong>a device</strong> that shows a code` : html`<strong>${who}</strong>`}. You see what it asks for before it gets anything.</p>
-${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p>`}
+${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p>`}`;
+  if (userCode === "" && form.issuers.length > 0) return page(status, "Sign in", html`${begin}${codeFirst(namespace)}`);
+  const content = html`${begin}
 <form method="post" action="${action}">
-${userCode === undefined ? NOTHING : html`<label>Code that the device shows<input type="text" name="user_code" value="${userCode}" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"${userCode === "" ? AUTOFOCUS : NOTHING}></label>`}
+${userCode === undefined ? NOTHING : codeField(userCode)}
 <label>Account<input type="text" name="account" value="${account}" autocomplete="username" autocapitalize="none" spellcheck="false" required maxlength="128"${userCode === "" ? NOTHING : AUTOFOCUS}></label>
 <label>Password<input type="password" name="password" autocomplete="current-password" required maxlength="128"></label>
 ${form.choosesNamespace ? html`<details${namespace === "default" ? NOTHING : OPEN}><summary>Namespace ${namespace}</summary><label>Namespace<input type="text" name="namespace" value="${namespace}" autocapitalize="none" spellcheck="false" maxlength="63"></label></details>` : NOTHING}
 <div class="buttons"><button class="main" type="submit">Sign in</button></div>
 </form>
-${form.issuers.length === 0 ? NOTHING : elsewhere(form.issuers, userCode)}`;
+${form.issuers.length === 0 ? NOTHING : elsewhere(form.issuers)}`;
   return page(status, "Sign in", content, { headers });
 }
 
-/** The issuers. A device's code goes along, so it is asked for first. */
-function elsewhere(issuers: readonly IssuerLink[], userCode: string | undefined): Html {
-  if (userCode !== "") {
-    return html`<div class="buttons else">${issuers.map(({ name, href }) => html`<a href="${href}">Sign in with ${name}</a>`)}</div>`;
-  }
-  return html`<details><summary>Sign in with ${issuers.map(({ name }) => name).join(" or ")}</summary><form method="get" action="/device"><label>Code that the device shows<input type="text" name="user_code" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"></label><div class="buttons"><button type="submit">Continue</button></div></form></details>`;
+function codeField(userCode: string): Html {
+  return html`<label>Code that the device shows<input type="text" name="user_code" value="${userCode}" autocomplete="off" autocapitalize="characters" spellcheck="false" required maxlength="20"${userCode === "" ? AUTOFOCUS : NOTHING}></label>`;
+}
+
+/** The code goes along to an issuer, so it is asked for before a person chooses how to sign in. */
+function codeFirst(namespace: string): Html {
+  return html`
+<form method="get" action="/device">
+<input type="hidden" name="namespace" value="${namespace}">
+${codeField("")}
+<div class="buttons"><button class="main" type="submit">Continue</button></div>
+</form>`;
+}
+
+function elsewhere(issuers: readonly IssuerLink[]): Html {
+  return html`<div class="buttons else">${issuers.map(({ name, href }) => html`<a href="${href}">Sign in with ${name}</a>`)}</div>`;
 }
 
 const AUTOFOCUS = html` autofocus`;
