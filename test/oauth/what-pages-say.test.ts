@@ -47,6 +47,19 @@ t.test("a program at a loopback address is asked about each time", async (t) => 
   }
 });
 
+t.test("the page counts endpoints as Connected apps does: Portico's own are counted apart", async (t) => {
+  const door = await openDoor(t);
+  await register(door, "app");
+  for (const [scope, words] of [
+    ["", /: (\d+) of \1 endpoints at the moment/],
+    ["*:*:*", /: (\d+) of \1 endpoints, and [1-9]\d* of Portico's own, at the moment/],
+    ["service:auth:*", /: 0 of \d+ endpoints, and [1-9]\d* of Portico's own, at the moment/],
+  ] as const) {
+    const { text } = await submit(door, await visit(urlFor(door, { scope })), PERSON);
+    t.match(text.replaceAll("&#39;", "'"), words, scope);
+  }
+});
+
 t.test("a token in an address counts for nothing", async (t) => {
   const door = await openDoor(t);
   await register(door, "app");

@@ -19,8 +19,12 @@ export interface Offer {
 
 export interface Offers {
   readonly offers: readonly Offer[];
+  /** How many endpoints of services the account may call, as Connected apps counts them. */
   readonly total: number;
+  /** How many of them match one of the offers. */
   readonly offered: number;
+  /** How many of Portico's own endpoints match one of the offers. */
+  readonly own: number;
 }
 
 /** Everything that the account may call. */
@@ -61,7 +65,9 @@ export function offersFor(
     };
   });
   const isOffered = (endpoint: Resource) => patterns.some(({ pattern }) => matches(pattern, endpoint));
-  return { offers, total: callable.length, offered: callable.filter(isOffered).length };
+  const governed = callable.filter(({ name }) => !SELF_GOVERNED.has(name));
+  const offered = governed.filter(isOffered).length;
+  return { offers, total: governed.length, offered, own: callable.filter(isOffered).length - offered };
 }
 
 function ofServices(callable: readonly Resource[]): string[] {

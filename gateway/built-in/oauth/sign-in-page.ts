@@ -4,7 +4,7 @@ import { isDocumentUrl } from "../../../src/contract/scope.js";
 import type { SignInResponse } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { BareResponse } from "../../http/message.js";
 import type { IssuerLink } from "./issuer-pages.js";
-import type { Offer } from "./offers.js";
+import type { Offer, Offers } from "./offers.js";
 import { formActionOf, type Html, html, NOTHING, page } from "./page.js";
 
 /** Who asks, as it is shown. Every text may be a lie, except a host or a registered name. */
@@ -86,14 +86,9 @@ function asked({ kind, name, host }: Asker): string {
   return kind === "registered" ? name : host;
 }
 
-interface Consent {
+interface Consent extends Offers {
   readonly asker: Asker;
   readonly signedIn: SignInResponse;
-  readonly offers: readonly Offer[];
-  /** How many endpoints the account may call. */
-  readonly total: number;
-  /** How many of them match one of the offers. */
-  readonly offered: number;
   readonly error?: string;
 }
 
@@ -101,13 +96,13 @@ interface Consent {
 export const LIFETIMES: readonly number[] = [1, 30, 90, 365];
 const DEFAULT_LIFETIME = 30;
 
-export function consentPage({ asker, signedIn, offers, total, offered, error }: Consent): BareResponse {
+export function consentPage({ asker, signedIn, offers, total, offered, own, error }: Consent): BareResponse {
   const { account, namespace, request, isDevice } = signedIn;
   const { redirectUri = "", resource = "" } = request ?? {};
   const where = resource === "/mcp" ? " as tools, at /mcp only" : "";
   const content = html`<h1>${capital(asked(asker))} asks to call for you</h1>
 ${warning(asker)}
-<p>You are signed in as <strong>${account}</strong>, namespace ${namespace}. It may call what you tick and you may call yourself${where}: ${offered} of ${total} endpoint${total === 1 ? "" : "s"} at the moment.</p>
+<p>You are signed in as <strong>${account}</strong>, namespace ${namespace}. It may call what you tick and you may call yourself${where}: ${offered} of ${total} endpoint${total === 1 ? "" : "s"}${own === 0 ? "" : `, and ${own} of Portico's own,`} at the moment.</p>
 ${error === undefined ? NOTHING : html`<p class="error" role="alert">${error}</p>`}
 <form method="post" action="/oauth/consent">
 <input type="hidden" name="request" value="${signedIn.sealed}">
