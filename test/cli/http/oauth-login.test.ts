@@ -63,7 +63,7 @@ t.test("a request that is no URL does not end a login", async (t) => {
     uri = url === undefined ? null : new URL(url).searchParams.get("redirect_uri");
   }
   const { port } = new URL(uri);
-  const socket = connect(Number(port), "127.0.0.1", () => socket.write("GET //[ HTTP/1.1\r\nHost: a\r\n\r\n"));
+  const socket = connect(Number(port), "127.0.0.1", () => socket.write("GET *[ HTTP/1.1\r\nHost: a\r\n\r\n"));
   t.match(await new Promise((resolve) => socket.once("data", resolve)), /^HTTP\/1.1 404/);
   const status = await new Promise((resolve) => get(uri, (response) => resolve(response.statusCode)));
   t.equal(status, 404, "without state");

@@ -191,6 +191,19 @@ t.test("TLS follows a PROXY header, with either version of HTTP", async (t) => {
   t.same(said, []);
 });
 
+t.test("clients whose TLS handshakes begin at the same time are told apart", async (t) => {
+  const { port } = await proxied(t, { proxyProtocol: "require", tls });
+  const clients = ["192.0.2.7", "192.0.2.8", "192.0.2.9"];
+  const sockets = clients.map((client) => announced(t, port, `PROXY TCP4 ${client} 10.0.0.1 4711 8080\r\n`));
+  const responses = sockets.map((socket) => {
+    const secure = connectTls({ socket, ca: authority.cert, servername: "localhost" });
+    secure.write(get());
+    return text(secure);
+  });
+  const named = (await Promise.all(responses)).map((response) => /<(.*)>/.exec(response)?.[1]);
+  t.same(named, clients);
+});
+
 t.test("TLS follows a PROXY header in the same chunk", async (t) => {
   const { port } = await proxied(t, { proxyProtocol: "require", tls });
   const socket = connect(port.address.port, "127.0.0.1");
@@ -214,10 +227,10 @@ t.test("TLS follows a PROXY header in the same chunk", async (t) => {
 });
 
 /** A connection that has named its client by a PROXY header. */
-function announced(t: Test, { address }: HttpPort): Socket {
+function announced(t: Test, { address }: HttpPort, header = NAMED): Socket {
   const socket = connect(address.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
-  socket.write(NAMED);
+  socket.write(header);
   return socket;
 }
 
