@@ -4,6 +4,7 @@ import { Option } from "commander";
 import type { Issuer } from "../../src/api/types.js";
 import { type NamedItems, namesOf } from "../command/candidates.js";
 import { gatewayCommand } from "../command/command.js";
+import { CallFailure } from "../http/failure.js";
 import { collect } from "../terminal/command.js";
 import { CommandError, EXIT } from "../terminal/exit.js";
 import { fileProblem } from "../terminal/file-problem.js";
@@ -67,6 +68,15 @@ function secretIn(path: string | undefined): string | undefined {
   }
 }
 
+/** The flags whose fields have other names in the API. */
+const FLAGS: Readonly<Record<string, string>> = { url: "--issuer-url", client_secret: "--client-secret-file" };
+
+/** A failure that names a field also names its flag. */
+function inFlags(failure: unknown): unknown {
+  const flag = failure instanceof CallFailure ? FLAGS[failure.message.split(":")[0] ?? ""] : undefined;
+  return flag === undefined ? failure : (failure as CallFailure).with(` (${flag})`);
+}
+
 export const issuer: Noun = {
   list: listCommand({
     plural: "issuers",
@@ -98,7 +108,7 @@ export const issuer: Noun = {
     ],
     async run({ io, client, output }, name: string, { issuerUrl: url, ...options }: CreateOptions) {
       const request = { name, url, signIn: signInOf(options), clientSecret: secretIn(options.clientSecretFile) };
-      const value = await client.ask("auth/Issuers/Create", request);
+      const value = await client.ask("auth/Issuers/Create", request).catch((error) => Promise.reject(inFlags(error)));
       const text = value.signIn
         ? `Issuer created. Register this callback URL there: ${await client.publicUrl()}${value.callbackPath}`
         : "Issuer created. Nothing is accepted from it before a trust names it: portico auth create trust";

@@ -21,6 +21,10 @@ t.test("an issuer of people shows where it sends them back to, and never its sec
   t.match((await auth("list", "issuers")).stdout, /company +https:\S+ +portico +\/oauth\/callback\/company/);
   t.match(await auth("create", "issuer", "x", url, "--map=ops=operator"), { exit: 2, stderr: /Give --client-id too/ });
   t.match(await auth("create", "issuer", "x", url, "--client-id=p", "--map=ops"), { exit: 2, stderr: /--map must be/ });
+  t.match(await auth("create", "issuer", "x", "--issuer-url=ftp://issuer.example"), {
+    exit: 1,
+    stderr: /must be https, or http for a loopback address \(--issuer-url\)/,
+  });
   t.match(await auth("set", "account", "admin", "--link=company"), { exit: 2, stderr: /--link must be/ });
   t.match(await auth("set", "account", "admin", "--link=company:a:b"), { exit: 0, stdout: /Account linked/ });
   t.match(await auth("set", "account", "admim", "--link=company:c"), { exit: 1, stderr: /admin/ });
