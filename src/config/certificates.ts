@@ -13,6 +13,8 @@ import { certificatesFault, keyFault } from "./pem.js";
 import { ConfigError } from "./setting.js";
 
 const DAY_MS = 86_400_000;
+/** How often the time of the certificates is looked at, in milliseconds. */
+const CHECK_MS = 60_000;
 /**
  * A certificate that will expire is logged this long before, in milliseconds, but only in the last
  * tenth of its validity.
@@ -61,9 +63,9 @@ type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
 /**
  * Reads the certificates from the files that the settings name, and reads them again when they
  * change. New connections use the new ones; open connections continue. A changed file that cannot
- * be used is logged, and what was read before stays in use: of a certificate and its key both. Once
- * a day it logs a warning if clients refuse a certificate of this process because of its time, or
- * soon will.
+ * be used is logged, and what was read before stays in use: of a certificate and its key both. If
+ * clients refuse a certificate of this process because of its time, or soon will, it logs a warning
+ * within a minute, and then once a day.
  * @throws {ConfigError} if a file cannot be used at the start
  */
 export function followCertificates(
@@ -73,13 +75,19 @@ export function followCertificates(
 ): Certificates {
   const sources = sourcesOf(config, settings);
   let current = load(sources, settings);
+  let checks = 0;
+  let said: (string | undefined)[] = [];
   const checkValidity = (): void => {
-    for (const [index, { cert }] of current.pairs.entries()) {
-      warnOfValidity(cert, { setting: SETTINGS[settings.cert].variable, file: sources.pairs[index]?.cert }, log);
-    }
+    const isDaily = checks++ % (DAY_MS / CHECK_MS) === 0;
+    said = current.pairs.map(({ cert }, index) => {
+      const fault = timeFaultOf(cert);
+      const about = { setting: SETTINGS[settings.cert].variable, file: sources.pairs[index]?.cert };
+      if (fault !== undefined && (isDaily || fault !== said[index])) warnOfValidity(cert, fault, about, log);
+      return fault;
+    });
   };
   checkValidity();
-  const timer = setInterval(checkValidity, DAY_MS).unref();
+  const timer = setInterval(checkValidity, CHECK_MS).unref();
   signal.addEventListener("abort", () => clearInterval(timer));
   const listeners: (() => void)[] = [];
   const onFault = ({ message }: ConfigError): void =>
@@ -89,6 +97,7 @@ export function followCertificates(
     if (textOf(read) === textOf(current)) return;
     current = read;
     log.info("the certificates were read again");
+    said = [];
     checkValidity();
     for (const listener of listeners) listener();
   };
@@ -115,10 +124,14 @@ function textOf({ ca, pairs }: Loaded): string {
   return [ca, ...pairs.flatMap(({ cert, key }) => [cert, key])].join("\0");
 }
 
-function warnOfValidity(cert: Buffer, about: { setting: string; file: string | undefined }, log: Logger): void {
+function warnOfValidity(
+  cert: Buffer,
+  fault: string,
+  about: { readonly setting: string; readonly file: string | undefined },
+  log: Logger,
+): void {
   const { from, to } = validityOf(cert);
-  const fault = timeFaultOf(cert);
-  if (fault !== undefined) log.warn({ ...about, from: new Date(from), to: new Date(to) }, `the certificate ${fault}`);
+  log.warn({ ...about, from: new Date(from), to: new Date(to) }, `the certificate ${fault}`);
 }
 
 /** Why the operator must replace a certificate, in words; undefined if its time is right. */

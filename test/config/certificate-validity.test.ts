@@ -4,6 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { mock } from "node:test";
 import { pino } from "pino";
 import t, { type Test } from "tap";
 import {
@@ -15,7 +16,9 @@ import {
   HTTP_CERTIFICATES,
 } from "../../src/config/certificates.js";
 import { createAuthority } from "../http2/certificates.js";
+import { setWallClock } from "../support/clock.js";
 
+const MINUTE = 60_000;
 const DAY = 86_400_000;
 const authority = createAuthority("authority");
 
@@ -63,6 +66,20 @@ for (const [what, from, to, message] of CASES) {
     );
   });
 }
+
+t.test("a certificate that ends while the process runs is logged within a minute, and then once a day", async (t) => {
+  mock.timers.enable({ apis: ["setInterval"] });
+  t.teardown(() => mock.timers.reset());
+  const said = logged(t, filesOf(t, -85, 5));
+  const messages = () => said.map((line) => (line as { readonly msg: string }).msg);
+  mock.timers.tick(MINUTE);
+  t.same(messages(), ["the certificate expires soon: replace it"], "not each minute");
+  setWallClock(t, 6 * DAY);
+  mock.timers.tick(MINUTE);
+  t.same(messages().slice(1), ["the certificate has expired: clients refuse it"]);
+  mock.timers.tick(DAY);
+  t.equal(messages().length, 3);
+});
 
 t.test("each of several certificates counts, and has the name of its file", async (t) => {
   const until = (days: number) => authority.issue("localhost", [new Date(0), new Date(Date.now() + days * DAY)]);
