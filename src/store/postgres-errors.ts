@@ -92,6 +92,8 @@ function reasonOf(error: Failure, setting: string, timeoutMs: number): string {
   if (remedy !== undefined) return remedy(message);
   if (error instanceof NotPrimaryError) return `${message}; name the primary in ${setting}`;
   if (message === "Query read timeout") return `did not respond within ${timeoutMs} ms`;
+  if (/client password must be/.test(message))
+    return "asks for a password, and there is none; set PGPASSWORD, or write it into ~/.pgpass";
   if (/timeout/.test(message)) return `gave no connection in time (${message})`;
   if (/^E[A-Z]+$/.test(code)) return `cannot be reached (${message || code}); start it, or name another in ${setting}`;
   return `cannot be used: ${message}`;

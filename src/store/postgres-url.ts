@@ -92,7 +92,9 @@ function readServer(part: string): PostgresAddress["servers"][number] {
   const text = decode(part);
   if (text === "") return { host: "localhost", port: undefined };
   const [, host, port] = SERVER.exec(text) ?? [];
-  if (host === undefined) throw new StoreError(`the URL of the store names a server ${text}: write it as host:port`);
+  const isPort = port === undefined || (Number(port) > 0 && Number(port) < 65_536);
+  if (host === undefined || !isPort)
+    throw new StoreError(`the URL of the store names a server ${text}: write it as host:port`);
   return { host: host.replace(/^\[(.*)\]$/, "$1"), port: port === undefined ? undefined : Number(port) };
 }
 

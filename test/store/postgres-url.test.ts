@@ -53,6 +53,8 @@ const REFUSED: Record<string, RegExp> = {
   "postgres://p:se#secret@127.0.0.1/db": /write \/ \? and # in the password as %2F %3F and %23$/,
   "postgres://p:secret%zz@127.0.0.1/db": /has a % that is no escape/,
   "postgres://p:secret@127.0.0.1:port/db": /names a server 127\.0\.0\.1:port: write it as host:port$/,
+  "postgres://p:secret@127.0.0.1:65536/db": /names a server 127\.0\.0\.1:65536: write it as host:port$/,
+  "postgres://p:secret@127.0.0.1:0/db": /names a server 127\.0\.0\.1:0: write it as host:port$/,
   "postgres://p:secret@127.0.0.1/db?sslmod=disable": /has a parameter sslmod; it may have host, schema, /,
   "postgres://p:secret@127.0.0.1/db?schema=x;--": /schema must be lower-case letters/,
   "postgres://p:secret@db.example/db":

@@ -56,6 +56,10 @@ t.test("refuses a database that is", { skip: noPostgres }, async (t) => {
       server.url().replace(PASSWORD, "not-the-secret"),
       /refuses the role \(password authentication failed for user "portico"\); check the role, its password/,
     ],
+    "asked for without a password": [
+      server.url().replace(`:${PASSWORD}`, ""),
+      /asks for a password, and there is none; set PGPASSWORD, or write it into ~\/\.pgpass$/,
+    ],
     "on no server": [server.url("portico", { through: nobody }), /cannot be reached \(.*ECONNREFUSED/],
   };
   for (const [what, [url, message]] of Object.entries(urls)) {
