@@ -9,7 +9,7 @@ import { createSecureContext } from "node:tls";
 import { onFileChange } from "../file-changes.js";
 import type { Logger } from "../log.js";
 import { type Config, SETTINGS } from "./config.js";
-import { certificatesFault, keyFault } from "./pem.js";
+import { certificatesFault, certificatesIn, keyFault } from "./pem.js";
 import { ConfigError } from "./setting.js";
 
 const DAY_MS = 86_400_000;
@@ -64,8 +64,8 @@ type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
  * Reads the certificates from the files that the settings name, and reads them again when they
  * change. New connections use the new ones; open connections continue. A changed file that cannot
  * be used is logged, and what was read before stays in use: of a certificate and its key both. If
- * clients refuse a certificate of this process because of its time, or soon will, it logs a warning
- * within a minute, and then once a day.
+ * clients refuse a certificate of this process because of its time, or soon will, or no authority of
+ * the file is valid for long, it logs a warning within a minute, and then once a day.
  * @throws {ConfigError} if a file cannot be used at the start
  */
 export function followCertificates(
@@ -79,12 +79,10 @@ export function followCertificates(
   let said: (string | undefined)[] = [];
   const checkValidity = (): void => {
     const isDaily = checks++ % (DAY_MS / CHECK_MS) === 0;
-    said = current.pairs.map(({ cert }, index) => {
-      const fault = timeFaultOf(cert);
-      const about = { setting: SETTINGS[settings.cert].variable, file: sources.pairs[index]?.cert };
+    const checked = checkedIn(current, sources, settings);
+    for (const [index, { about, cert, fault }] of checked.entries())
       if (fault !== undefined && (isDaily || fault !== said[index])) warnOfValidity(cert, fault, about, log);
-      return fault;
-    });
+    said = checked.map(({ fault }) => fault);
   };
   checkValidity();
   const timer = setInterval(checkValidity, CHECK_MS).unref();
@@ -124,12 +122,28 @@ function textOf({ ca, pairs }: Loaded): string {
   return [ca, ...pairs.flatMap(({ cert, key }) => [cert, key])].join("\0");
 }
 
-function warnOfValidity(
-  cert: Buffer,
-  fault: string,
-  about: { readonly setting: string; readonly file: string | undefined },
-  log: Logger,
-): void {
+/** A certificate, where it is from, and what is wrong with its time. */
+interface Checked {
+  readonly about: { readonly setting: string; readonly file: string | undefined };
+  readonly cert: Buffer;
+  readonly fault: string | undefined;
+}
+
+/** The certificates of this process, and one for the authorities that it trusts. */
+function checkedIn({ ca, pairs }: Loaded, sources: Sources, settings: CertificateSettings): Checked[] {
+  const own = pairs.map(({ cert }, index) => {
+    const about = { setting: SETTINGS[settings.cert].variable, file: sources.pairs[index]?.cert };
+    return { about, cert, fault: timeFaultOf(cert) };
+  });
+  const authorities = ca === undefined ? [] : certificatesIn(ca);
+  // An authority that is being replaced has the earlier one beside it.
+  const faults = authorities.map(timeFaultOf);
+  const fault = faults.includes(undefined) ? undefined : faults[0];
+  const about = { setting: SETTINGS[settings.ca].variable, file: sources.ca };
+  return [...own, ...authorities.slice(0, 1).map((cert) => ({ about, cert, fault }))];
+}
+
+function warnOfValidity(cert: Buffer, fault: string, about: Checked["about"], log: Logger): void {
   const { from, to } = validityOf(cert);
   log.warn({ ...about, from: new Date(from), to: new Date(to) }, `the certificate ${fault}`);
 }

@@ -6,14 +6,19 @@ const CERTIFICATE = /^-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/;
 /** An encrypted key (RFC 7468 §11), also in the older form (RFC 1421 §4.6.1.1). */
 const ENCRYPTED = /^(?:-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: *4, *ENCRYPTED)/m;
 
+/** The certificates of a file, each in PEM. */
+export function certificatesIn(pem: Buffer): Buffer[] {
+  const parts = pem.toString("latin1").split(/(?=-----BEGIN )/);
+  return parts.filter((part) => CERTIFICATE.test(part)).map((part) => Buffer.from(part, "latin1"));
+}
+
 /**
  * The fault of a file of certificates; undefined if it has none. Reads each of them, because
  * OpenSSL leaves out those that it cannot read, and so would trust fewer authorities than the file
  * names.
  */
 export function certificatesFault(pem: Buffer): string | undefined {
-  const parts = pem.toString("latin1").split(/(?=-----BEGIN )/);
-  const certificates = parts.filter((part) => CERTIFICATE.test(part));
+  const certificates = certificatesIn(pem);
   if (certificates.length === 0) return "has no PEM certificate";
   for (const [index, certificate] of certificates.entries()) {
     try {

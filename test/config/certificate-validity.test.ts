@@ -105,6 +105,24 @@ t.test(
   },
 );
 
+const AUTHORITIES: Record<string, [ends: readonly number[], isLogged: boolean]> = {
+  "one that is valid": [[80], false],
+  "one that is over": [[-1], true],
+  "one that is over, and its successor": [[-1, 80], false],
+  "two that are over": [[-3, -1], true],
+};
+
+for (const [what, [ends, isLogged]] of Object.entries(AUTHORITIES)) {
+  t.test(`of trusted authorities, ${what}, ${isLogged ? "is" : "is not"} logged`, async (t) => {
+    const certs = ends.map((days) => authority.issue("ca", [new Date(0), new Date(Date.now() + days * DAY)]).cert);
+    const tlsCa = join(t.testdir({ ca: Buffer.concat(certs) }), "ca");
+    const expected = { setting: "PORTICO_TLS_CA", file: tlsCa, msg: "the certificate has expired: clients refuse it" };
+    const said = logged(t, { tlsCa });
+    t.equal(said.length, isLogged ? 1 : 0);
+    if (isLogged) t.match(said, [expected]);
+  });
+}
+
 t.test("metrics say when the certificate of each setting expires", async (t) => {
   const { tlsCert } = filesOf(t, -1, 80);
   const missing = join(tlsCert, "missing");
