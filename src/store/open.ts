@@ -88,7 +88,8 @@ async function open(
     lost = () => undefined,
   }: OpenOptions & { readonly lost?: (name: string) => string | undefined },
 ): Promise<KeyValueStore> {
-  const lostOf = (name: string) => (mustExist ? "" : lost(name));
+  const absent = url === "sqlite:" ? "; --data or PORTICO_DATA names its folder" : "";
+  const lostOf = (name: string) => (mustExist ? absent : lost(name));
   if (!isPostgresUrl(url)) {
     const file = storeFileOf(kind, url, dataFolder);
     return openSqlite({ kind: FILE_KINDS[kind], file, timeoutMs: deadline, lost: lostOf(file) });

@@ -49,7 +49,7 @@ t.test("without one, it reads the password from stdin; a start says which settin
 });
 
 const REFUSED: readonly [what: string, prepare: (data: string) => void, message: RegExp][] = [
-  ["a store that is not there", () => undefined, /store .+ does not exist/],
+  ["a store that is not there", () => undefined, /store .+ does not exist; --data or PORTICO_DATA names its folder/],
   [
     "what is no store",
     (data) => writeFileSync(join(data, "portico.sqlite"), "x".repeat(200)),
