@@ -1,11 +1,12 @@
-/** What docs/operating.md says about Postgres: backup, restore, and the row of its absence. */
+/** What docs/operating.md says about Postgres: backup, restore, and rows that need it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { freePort } from "../support/ports.js";
 import { noPostgres, PASSWORD, startPostgres } from "../support/postgres.js";
 import { until } from "../support/until.js";
 import { Incident, ROWS } from "./incident.js";
-import { greet, isReady, isWell, logIn } from "./incidents/play.js";
+import { greet, isReady, isWell, logIn, readyz } from "./incidents/play.js";
 import { codeOf } from "./markdown.js";
 
 const blocks = codeOf(readFileSync("docs/operating.md", "utf8"), "");
@@ -28,7 +29,9 @@ t.test("a server on Postgres", { skip: noPostgres }, async (t) => {
     await postgres.stop();
     await until(async () => (await greet(to)).status === 503, { what: () => "the lease is over" });
     await until(() => server.errors().includes("the store does not respond"));
-    to.sees([server.errors(), (await greet(to)).body]);
+    const state = () => readyz(to).then(JSON.stringify);
+    await until(async () => (await state()).includes("the authority failed"));
+    to.sees([server.errors(), (await greet(to)).body, await state()]);
     to.t.match(await to.tries("portico doctor authority"), /problem/);
     to.machine["portico doctor authority"] = () => undefined;
     to.machine["systemctl start postgresql"] = () => postgres.start();
@@ -55,4 +58,37 @@ t.test("a server on Postgres", { skip: noPostgres }, async (t) => {
     t.match(rules, /kept/);
     t.notMatch(rules, /lost/);
   });
+});
+
+t.test("one of several authorities is gone for good", { skip: noPostgres }, async (t) => {
+  const row = ROWS.find(({ what }) => what === "one of several authorities is gone for good")!;
+  const postgres = await startPostgres(t);
+  const to = await Incident.begin(t, row);
+  to.data = join(to.folder, "postgres");
+  const store = { PORTICO_STORE: postgres.url(await postgres.createDatabase()), PGPASSWORD: PASSWORD };
+  const shared = { ...store, PORTICO_ADMIN: "127.0.0.1:0", PORTICO_ADMIN_PASSWORD: to.env.PORTICO_PASSWORD! };
+  const started = (name: string, port: number) =>
+    to.start("authority", { ...shared, PORTICO_DATA: join(to.folder, name), PORTICO_GRPC: `127.0.0.1:${port}` });
+  const [first, second, third] = [await freePort(), await freePort(), await freePort()];
+  const lost = await started("first", first);
+  const other = await started("second", second);
+  to.env.PORTICO_ENROLMENT = readFileSync(join(to.folder, "first", "enrolment", "gateway"), "utf8").trim();
+  to.env.PORTICO_AUTHORITY = `127.0.0.1:${first},127.0.0.1:${second}`;
+  let gateway = await to.start("gateway");
+  await lost.stop("SIGKILL");
+  await logIn(to);
+  await until(() => other.errors().includes("it is taken to be gone"));
+  const doctor = await to.tries("portico doctor gateway");
+  to.sees([doctor, other.errors()]);
+  to.machine["systemctl restart"] = async () => {
+    await started("third", third);
+    await gateway.stop();
+    to.env.PORTICO_AUTHORITY = `127.0.0.1:${third},127.0.0.1:${second}`;
+    gateway = await to.start("gateway");
+  };
+  to.machine["portico enrol"] = () => to.does(`PORTICO_STORE='${store.PORTICO_STORE}' portico enrol gateway`);
+  await to.follows();
+  to.end();
+  await logIn(to);
+  to.t.notMatch(await to.tries("portico doctor gateway"), /cannot be reached/);
 });

@@ -21,7 +21,8 @@ export const LEAKS: Readonly<Record<string, Play>> = {
     const key = await to.does("portico auth create key leaked --account=bob 2>/dev/null");
     to.t.equal(await statusOf(to, key), 200);
     Object.assign(to.values, { KEY: key.slice(0, 10), NAME: "again", ACCOUNT: "bob" });
-    const [, made] = await to.follows();
+    const [, used, , made] = await to.follows();
+    to.t.match(used?.output, /^Key +Account +Calls/);
     to.t.equal(await statusOf(to, key), 401);
     to.t.equal(await statusOf(to, /ptk_\S+/.exec(made?.output ?? "")?.[0] ?? ""), 200);
   },

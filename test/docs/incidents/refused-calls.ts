@@ -91,6 +91,49 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     await isWell(to);
   },
 
+  async "a service hangs, or is slow"(to) {
+    await to.start("authority", { PORTICO_ADMIN: "127.0.0.1:0" });
+    const own = { PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
+    const service = await to.start("service helloworld", own);
+    await to.start("gateway");
+    await isWell(to);
+    service.child.kill("SIGSTOP");
+    const seen = [await to.tries(`curl -s -H 'Grpc-Timeout: 1S' '${to.url}${GREET}'`)];
+    await until(async () => {
+      seen.push(await to.tries(`curl -s '${to.url}${GREET}'`));
+      return seen.at(-1)!.includes("cannot be reached at the moment");
+    });
+    to.sees(seen);
+    to.t.match(await to.tries("portico services"), /helloworld/);
+    to.values.SERVICE = "helloworld";
+    to.machine["systemctl restart"] = async () => {
+      await service.stop("SIGKILL");
+      await to.start("service helloworld", own);
+    };
+    await to.follows();
+    await isWell(to);
+  },
+
+  async "all callers count as one"(to) {
+    const server = await to.start("server");
+    await logIn(to);
+    await to.does("portico auth create limit each --rate=20/m --burst=1 --per=address");
+    const two = () =>
+      Promise.all(["1", "2"].map((n) => call(to.url + GREET, undefined, { "x-forwarded-for": `192.0.2.${n}` })));
+    const refused = (await two()).filter(({ status }) => status === 429);
+    to.t.equal(refused.length, 1);
+    to.sees([refused[0]?.body], 0, 1);
+    to.machine["systemctl restart"] = async () => {
+      await server.stop();
+      await to.start("server", { PORTICO_TRUSTED_PROXIES: "127.0.0.1" });
+    };
+    await to.follows();
+    await isReady(to);
+    await until(async () => (await two()).every(({ status }) => status === 200), { what: () => "each has its own" });
+  },
+
+  "Postgres is away": { skip: "it is played in operating.postgres.ts", act: async () => undefined },
+
   async "no authority can be reached, and the lease is over"(to) {
     const elsewhere = { PORTICO_ADMIN: "127.0.0.1:0" };
     const authority = await to.start("authority", elsewhere);

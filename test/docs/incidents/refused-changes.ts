@@ -1,4 +1,4 @@
-/** Rows of "/readyz is degraded". The row of Postgres is in operating.postgres.ts. */
+/** Rows of "/readyz is degraded". */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,15 +10,20 @@ import { canMount, type Incident } from "../incident.js";
 import { isReady, isWell, logIn, type Play, readyz } from "./play.js";
 
 const skip = canMount ? false : "no right to mount a file system";
-const TWO_DAYS = 2 * 86_400_000;
+const HOUR = 3_600_000;
 
-/** A clock that is wrong from the first signal SIGUSR2 on, and right from the second one on. */
-const WRONG_CLOCK = `--import=data:text/javascript,${encodeURIComponent(`
-  const offsets = [0, ${TWO_DAYS}, 0];
-  const { now } = Date;
-  Date.now = () => now() + offsets[0];
-  process.on("SIGUSR2", () => offsets.shift());
-`)}`;
+/** A clock that is ahead from the first signal SIGUSR2 on, and right from the second one on. */
+function wrongClock(aheadMs: number): Readonly<Record<string, string>> {
+  const source = `
+    const offsets = [0, ${aheadMs}, 0];
+    const { now } = Date;
+    Date.now = () => now() + offsets[0];
+    process.on("SIGUSR2", () => offsets.shift());`;
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(source)}` };
+}
+
+/** A rule that is made after the backup. */
+const LATER = "--access=granted --scope=x --resource='*:*:*' later";
 
 /** Moves the data folder to a small file system of its own. */
 async function onDisk(to: Incident): Promise<void> {
@@ -92,19 +97,37 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     const server = await to.start("server");
     await logIn(to);
     await to.does(`portico backup ${to.folder}/portico.backup`);
+    await to.does(`portico auth create rule ${LATER}`);
     for (const end of ["", "-wal", "-shm"]) rmSync(join(to.data, `portico.sqlite${end}`), { force: true });
     await until(() => server.errors().includes("was deleted or replaced"));
     to.sees([await degraded(to), server.errors()]);
+    const { pid } = server.child;
+    const open = await to.does(`ls -l /proc/${pid}/fd`);
+    const numberOf = (end: string) =>
+      new RegExp(`(\\d+) -> \\S+portico\\.sqlite${end} \\(deleted\\)`).exec(open)?.[1] ?? "";
+    Object.assign(to.values, { "fd/N": `fd/${numberOf("")}`, "fd/M": `fd/${numberOf("-wal")}` });
+    Object.assign(to.values, { PID: `${pid}`, "/root": to.folder });
+    to.machine["systemctl show"] = () => undefined;
     to.machine["systemctl stop"] = () => server.stop();
-    to.machine["systemctl start"] = () => to.start("server");
-    await to.follows();
+    let again = server;
+    to.machine["systemctl start"] = async () => {
+      again = await to.start("server");
+    };
+    await to.follows(6);
     await isReady(to);
     await logIn(to);
-    await to.does("portico auth create rule --access=granted --scope=x --resource='*:*:*' accepted");
+    to.t.match(await to.does("portico auth list rules"), /later/, "what was changed since the backup is kept");
+    await again.stop();
+    await to.follows();
+    await to.start("server");
+    await isReady(to);
+    await logIn(to);
+    to.t.notMatch(await to.does("portico auth list rules"), /later/);
+    await to.does(`portico auth create rule ${LATER}`);
   },
 
-  async "the clock is wrong"(to) {
-    const server = await to.start("server", { NODE_OPTIONS: WRONG_CLOCK });
+  async "the clock is wrong by more than a day"(to) {
+    const server = await to.start("server", wrongClock(48 * HOUR));
     await isReady(to);
     server.child.kill("SIGUSR2");
     to.sees([await degraded(to)]);
@@ -116,6 +139,22 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     await isReady(to);
     await logIn(to);
     to.machine["systemctl stop"] = () => server.stop();
+    await to.follows();
+  },
+
+  async "the clock jumped by less than a day"(to) {
+    const server = await to.start("server", wrongClock(HOUR));
+    await isReady(to);
+    server.child.kill("SIGUSR2");
+    await logIn(to);
+    to.machine["timedatectl set-ntp"] = () => void server.child.kill("SIGUSR2");
+    to.machine.timedatectl = () => undefined;
+    to.machine["systemctl stop"] = () => server.stop();
+    await to.follows(2);
+    await until(() => server.errors().includes("the clock was set back"));
+    to.sees([server.errors()]);
+    await logIn(to);
+    await to.does("portico auth create rule --access=granted --scope=x --resource='*:*:*' accepted");
     await to.follows();
   },
 
@@ -150,6 +189,4 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     await to.follows();
     second.child.kill("SIGCONT");
   },
-
-  "Postgres is away": { skip: "it is played in operating.postgres.ts", act: async () => undefined },
 };

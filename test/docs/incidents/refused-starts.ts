@@ -3,6 +3,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import KeyvSqlite from "@keyv/sqlite";
+import { createAuthority } from "../../http2/certificates.js";
 import { refused } from "../../support/process.js";
 import { until } from "../../support/until.js";
 import type { Incident } from "../incident.js";
@@ -45,6 +46,23 @@ export const REFUSED_STARTS: Readonly<Record<string, Play>> = {
     await until(() => server.errors().includes("another authority uses store"));
     to.sees([inUse, server.errors()]);
     await second.stop();
+    await to.follows();
+  },
+
+  async "a certificate or its key is wrong"(to) {
+    const authority = createAuthority("authority");
+    const [used, other] = [authority.issue("localhost"), authority.issue("localhost")];
+    const write = (name: string, text: string | Buffer) => writeFileSync(join(to.folder, name), text);
+    write("http.pem", used.cert);
+    write("http.key", other.key);
+    write("NEW.key", used.key);
+    to.env.PORTICO_HTTP_TLS_CERT = join(to.folder, "http.pem");
+    to.env.PORTICO_HTTP_TLS_KEY = join(to.folder, "http.key");
+    to.sees([(await refused(["server"], to.env)).output], 0, 1);
+    Object.assign(to.values, { "NEW.": `${to.folder}/NEW.`, "/etc/portico": to.folder });
+    to.t.match(await to.tries("portico doctor server"), /http\.key .* is no key for/);
+    to.machine["portico doctor server"] = () => undefined; // It exits with 1, because there is a problem.
+    to.machine["systemctl start"] = () => to.start("server");
     await to.follows();
   },
 
