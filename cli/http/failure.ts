@@ -25,9 +25,18 @@ interface FailedResponse {
 /** An error object, or the members that replace it if another server than Portico responded. */
 type ErrorMembers = Partial<ErrorObject> & Pick<ErrorObject, "Code" | "Detail">;
 
+/** Messages of google/rpc/error_details.proto that a sentence of Portico may repeat, as JSON. */
+interface GoogleDetail {
+  readonly "@type": string;
+  readonly violations: unknown;
+}
+
+const RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo";
+const QUOTA_FAILURE = "type.googleapis.com/google.rpc.QuotaFailure";
+
 /**
- * The gateway's error response to a call. The message is its `Detail`, and the `Details` if there
- * are any.
+ * The gateway's error response to a call. The message is its `Detail`, and what its `Details` say
+ * beyond it.
  */
 export class CallFailure extends CommandError {
   /** HTTP status. */
@@ -46,8 +55,7 @@ export class CallFailure extends CommandError {
       Code: status,
       Detail: "The response is not Portico's. Is the address right?",
     };
-    const details = object.Details === undefined ? [] : [JSON.stringify(object.Details, null, 2)];
-    super([object.Detail, ...details, ...(hint ? [hint.text] : [])].join("\n"), hint?.exit);
+    super([object.Detail, ...furtherDetails(object), ...(hint ? [hint.text] : [])].join("\n"), hint?.exit);
     this.status = status;
     this.service = object.Id;
     this.#object = object;
@@ -74,6 +82,19 @@ export class CallFailure extends CommandError {
       Exit: this.exit,
     };
   }
+}
+
+/** The details that say more than the sentence, as JSON. */
+function furtherDetails({ Detail, Details = [] }: ErrorMembers): string[] {
+  const further = Details.filter((detail) => !isSaid(detail as Partial<GoogleDetail> | null, Detail));
+  return further.length === 0 ? [] : [JSON.stringify(further, null, 2)];
+}
+
+/** Whether the sentence says it: when to try again, and which limit refuses. */
+function isSaid(detail: Partial<GoogleDetail> | null, sentence: string): boolean {
+  if (detail?.["@type"] === RETRY_INFO) return sentence.includes("; try again in ");
+  const { violations } = detail?.["@type"] === QUOTA_FAILURE ? detail : {};
+  return Array.isArray(violations) && violations.every((one) => one?.description && sentence.includes(one.description));
 }
 
 /** The failure in the last line of a stream (docs/streams.md), or undefined for a message. */
