@@ -3,7 +3,7 @@
 import type { Test } from "tap";
 import { type OpenOptions, openStore } from "../../src/store/open.js";
 import type { KeyValueStore } from "../../src/store/store.js";
-import type { PostgresServer } from "../support/postgres.js";
+import { type PostgresServer, startPostgres } from "../support/postgres.js";
 import { temporaryFolder } from "../support/temporary.js";
 import { until } from "../support/until.js";
 
@@ -34,4 +34,12 @@ export function errorOf(operation: Promise<unknown>): Promise<Error | undefined>
     () => undefined,
     (error) => error as Error,
   );
+}
+
+/** A primary with a standby that every commit waits for. */
+export async function replicated(t: Test): Promise<{ primary: PostgresServer; standby: PostgresServer }> {
+  const primary = await startPostgres(t);
+  const standby = await primary.standby();
+  await primary.set({ synchronous_standby_names: "*" });
+  return { primary, standby };
 }
