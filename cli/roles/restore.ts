@@ -205,6 +205,9 @@ async function replace(
     io.stderr.write(`Waiting ${Math.ceil(old.span / 1000)} s, until every gateway's lease has ended …\n`);
     await sleep(old.span);
   }
+  if (old.state === "absent" && existsSync(store)) {
+    throw new CommandError(`a process has created ${store} meanwhile; stop it, and restore again`);
+  }
   const kept = replaceFile(store, draft.path, new Date());
   io.stdout.write(done(order, { kept, restored }));
 }

@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
+import { run as runProgram } from "../../../cli/program.js";
 import { changeStore } from "../../../services/auth/change-store.js";
 import type { LogEvent } from "../../../services/auth/log/changelog/decide.js";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
@@ -29,7 +30,7 @@ import { toTimestamp } from "../../../src/time.js";
 import { silent } from "../../services/auth/open.js";
 import { installation } from "../../support/installation.js";
 import { temporaryFolder } from "../../support/temporary.js";
-import { portico } from "../command-line.js";
+import { ioOf, portico } from "../command-line.js";
 
 interface Place {
   readonly data: string;
@@ -151,6 +152,28 @@ t.test("a store that is lost or damaged is restored", async (t) => {
     t.same(await rulesIn(data), ["default", "kept"]);
     t.ok(existsSync(/The old store is (.*)/.exec(stdout)?.[1] ?? ""));
   }
+});
+
+t.test("a store that was absent, and that a process creates during the restore, is not replaced", async (t) => {
+  const { data, file, run } = await placeOf(t);
+  await run("backup", file);
+  const [store, created] = [join(data, "portico.sqlite"), join(data, "created")];
+  await change(data, rule("created meanwhile"));
+  renameSync(store, created);
+  const { io, outcome } = ioOf({ env: { PORTICO_DATA: data, PORTICO_LEASE: "500ms" } });
+  const write = io.stderr.write.bind(io.stderr);
+  io.stderr.write = (text: string) => {
+    if (text.startsWith("Waiting")) renameSync(created, store);
+    return write(text);
+  };
+  const { exit, stderr } = outcome(await runProgram(["restore", file, "--yes"], io));
+  t.equal(exit, 1);
+  t.match(stderr, `a process has created ${store} meanwhile; stop it, and restore again`);
+  t.same(await rulesIn(data), ["default", "created meanwhile"]);
+  t.same(
+    readdirSync(data).filter((name) => /before|new/.test(name)),
+    [],
+  );
 });
 
 t.test("what was only in the write-ahead log of the old store is not applied to the new one", async (t) => {
