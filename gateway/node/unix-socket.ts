@@ -51,8 +51,8 @@ export function removeDeadSocket(dead: DeadSocket | undefined): void {
  */
 export async function listenAtPath(server: Server, path: string, backlog: number): Promise<() => void> {
   const dead = await findDeadSocket(path);
-  // From here to the new socket nothing waits, so that no other process can come in between. Node
-  // creates the file during the call.
+  // From here to the new socket nothing waits, so that another process hardly comes in between.
+  // Node creates the file during the call.
   removeDeadSocket(dead);
   const before = process.umask(SOCKET_UMASK);
   try {
