@@ -4,24 +4,41 @@
  */
 import { sign as signBytes } from "node:crypto";
 import { auth } from "../../../services/auth/endpoints/auth.js";
+import { delegation } from "../../../services/auth/endpoints/delegation.js";
 import type { IssuerKeys } from "../../../services/auth/jwt/issuer-keys.js";
 import { Jwts } from "../../../services/auth/jwt/jwts.js";
 import type { Changes } from "../../../services/auth/log/changelog/changes.js";
+import type { Journal } from "../../../services/auth/log/changelog/journal.js";
 import type { State } from "../../../services/auth/log/state/state.js";
 import type { Attempts } from "../../../services/auth/login/attempts.js";
-import { pageSessions } from "../../../services/auth/login/page-sessions.js";
+import { pageSessions, startByIssuer } from "../../../services/auth/login/page-sessions.js";
 import { Challenges, signedText } from "../../../services/auth/login/session-proof.js";
 import { exchange } from "../../../services/auth/oauth/exchange.js";
 import { revisionOf } from "../../../services/auth/oauth/known-client.js";
 import { fingerprint, loginsEndedOf, seal } from "../../../services/auth/oauth/sealed-request.js";
 import { decide, type SignInOptions } from "../../../services/auth/oauth/sign-in.js";
+import type { IssuerSession } from "../../../services/auth/people/issuer-session.js";
 import type { IssuerSignIns } from "../../../services/auth/people/issuer-sign-in.js";
+import { delegationKeyOf } from "../../../src/access/assertions/assertion-keys.js";
+import { readAssertion, signAssertion } from "../../../src/access/assertions/caller-assertion.js";
 import { hashToken } from "../../../src/call/token.js";
 import { StatusError } from "../../../src/errors.js";
+import type { CallContext } from "../../../src/gen/portico/auth/v1/delegation.js";
 import type { ExchangeRequest } from "../../../src/gen/portico/auth/v1/oauth.js";
 import type { BuiltInContext } from "../../../src/rpc/service.js";
 import { HASH } from "../../services/auth/open.js";
-import { CHALLENGE, CODE, INSTALLATION, JWT, JWT_KEYS, PAGE_KEY, REFRESH, SESSION, VERIFIER } from "./setup.js";
+import {
+  CHALLENGE,
+  CODE,
+  INSTALLATION,
+  JWT,
+  JWT_KEYS,
+  PAGE_KEY,
+  REFRESH,
+  SERVICE,
+  SESSION,
+  VERIFIER,
+} from "./setup.js";
 import { NOW } from "./world.js";
 
 /** What a request has led to. */
@@ -83,13 +100,76 @@ const asking = (ask: (changes: Changes) => Promise<{ readonly accessToken: strin
 
 const PERSON = { account: "ann", password: "any", namespace: "" };
 
+/** How a person has signed in by an issuer. */
+function signedInBy(state: State): IssuerSession {
+  const link = state.people.link({ namespace: "default", issuer: "company", subject: "ann" });
+  return { issuer: "company", subject: "ann", revision: Number(link?.revision), until: 0 };
+}
+
+/** A person has signed in by an issuer, in a browser with a key. */
+const arriving: Kind = {
+  once: false,
+  isAlive: ({ sessions }, secret) => sessions.session(secret) !== undefined,
+  prepare(state) {
+    const publicKey = PAGE_KEY.publicKey.export({ format: "der", type: "spki" });
+    const person = { namespace: "default", account: "ann", publicKey, by: signedInBy(state) };
+    return async (changes) => {
+      try {
+        return { token: hashToken(await startByIssuer(changes, person, from)) };
+      } catch (error) {
+        if (!(error instanceof StatusError)) throw error;
+        return {};
+      }
+    };
+  },
+};
+
+/** A service has admitted a person's call, and asks for an assertion to call another service. */
+const delegating: Kind = {
+  once: false,
+  // A guard looks up again what may have changed after the revision that an assertion names.
+  isAlive(state, assertion) {
+    const { revision, sha256, serviceSha256 } = readAssertion(String(assertion)) as CallContext;
+    const isNew = Number(revision) >= state.revision;
+    return isNew || [sha256, serviceSha256].every((token) => state.callerOf(token, NOW) !== undefined);
+  },
+  prepare(state) {
+    const actingFor = assertionTo("service:front:Front.Buy", state);
+    const caller = { enrolment: "front", sha256: hashToken(SERVICE.enrolment).toString("hex") };
+    return async (changes) => {
+      const journal = { ...changes, follow: () => () => undefined } as unknown as Journal;
+      const { issue } = delegation({ journal, leaseMs: 5_000 }).implementation;
+      const request = { resource: "service:orders:Orders.Add", actingFor, namespace: "" };
+      try {
+        const { context: text } = await issue!(request, { ...context, caller } as unknown as BuiltInContext);
+        return { token: Buffer.from(text) };
+      } catch (error) {
+        if (!(error instanceof StatusError)) throw error;
+        return {};
+      }
+    };
+  },
+};
+
+/** As a gateway signs it for a call by the person. */
+function assertionTo(resource: string, state: State): string {
+  const sha256 = hashToken(SERVICE.caller);
+  const [root] = state.assertionKeys("gateway");
+  const key = { generation: Number(root!.generation), secret: root!.key };
+  const told: CallContext = {
+    ...{ resource, namespace: "default", namespaceId: "", caller: state.callerOf(sha256, NOW), sha256 },
+    ...{ service: "", serviceSha256: Buffer.alloc(0), generation: root!.generation },
+    ...{ expires: BigInt(NOW + 5_000), revision: BigInt(state.revision) },
+  };
+  return signAssertion(told, key, delegationKeyOf(key));
+}
+
 /** A person has signed in, by a password or an issuer, and consents. */
 function consenting(isByIssuer: boolean): Kind {
   return {
     once: true,
     isAlive: isCode,
     prepare(state) {
-      const link = state.people.link({ namespace: "default", issuer: "company", subject: "ann" });
       const sealed = seal(state, {
         ...{
           grant: "consented",
@@ -102,7 +182,7 @@ function consenting(isByIssuer: boolean): Kind {
         },
         password: fingerprint(state.account("default", "ann")?.password),
         loginsEnded: loginsEndedOf(state.account("default", "ann")),
-        by: isByIssuer ? { issuer: "company", subject: "ann", revision: Number(link?.revision), until: 0 } : undefined,
+        by: isByIssuer ? signedInBy(state) : undefined,
         request: {
           clientId: "app",
           redirectUri: "http://127.0.0.1/",
@@ -158,6 +238,8 @@ export const KINDS = {
   }),
   "a person consents": consenting(false),
   "a person of an issuer consents": consenting(true),
+  "a person of an issuer comes back to a page": arriving,
+  "a service calls for a person": delegating,
   "a JWT is exchanged": {
     once: false,
     isAlive: isCaller,

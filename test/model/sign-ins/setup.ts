@@ -14,6 +14,7 @@ import {
   PersonLink,
   VouchingIssuer,
 } from "../../../src/gen/portico/auth/log/v1/log.js";
+import { Access } from "../../../src/gen/portico/auth/v1/rules.js";
 import { toTimestamp } from "../../../src/time.js";
 import { HASH } from "../../services/auth/open.js";
 import { NOW } from "./world.js";
@@ -28,6 +29,8 @@ export const REFRESH = {
   issuerGrant: createToken("refresh"),
   login: createToken("refresh"),
 };
+/** The tokens of a service, and of the person for whom it calls. */
+export const SERVICE = { enrolment: createToken("enrolment"), caller: createToken("access") };
 export const PAGE_KEY = generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 const URL = "https://company.example";
@@ -99,14 +102,29 @@ const session = PageSession.fromPartial({
   publicKey: PAGE_KEY.publicKey.export({ format: "der", type: "spki" }),
 });
 
+const enrolmentOf = (text: string): LogEvent => ({
+  $case: "enrolmentCreated",
+  value: { name: "front", sha256: hashToken(text), prefix: "", beside: true },
+});
+const rule: LogEvent = {
+  $case: "ruleCreated",
+  value: {
+    namespace: "default",
+    rule: {
+      ...{ id: "all", scope: "<public>", access: Access.GRANTED, resource: "*:*:*", priority: 0, disabled: false },
+    },
+    replaced: undefined,
+  },
+};
+
 export const SETUP: readonly LogEvent[] = [
   { $case: "installationCreated", value: { id: INSTALLATION } },
   { $case: "namespaceCreated", value: { name: "default" } },
   { $case: "contextSecretCreated", value: { secret: Buffer.alloc(32, 1) } },
-  ...[account, client, issuer, trust, link],
+  ...[account, client, issuer, trust, link, rule, enrolmentOf(SERVICE.enrolment)],
   grantOf("code", { code: codeOf(CODE.grant, false) }),
   grantOf("device", { code: codeOf(CODE.device, true) }),
-  grantOf("refresh", { access: [token()], refresh: token(REFRESH.grant) }),
+  grantOf("refresh", { access: [token(SERVICE.caller)], refresh: token(REFRESH.grant) }),
   grantOf("issuer", { access: [token()], refresh: token(REFRESH.issuerGrant), issuer: "company", subject: "ann" }),
   { $case: "loggedIn", value: { ...OWNER, login: LOGIN, access: token(), refresh: token(REFRESH.login) } },
   { $case: "pageSessionStarted", value: { session } },
@@ -143,6 +161,14 @@ export const ENDS = {
   "its client is deleted": {
     events: [{ $case: "oauthClientDeleted", value: { namespace: "default", id: "app" } }],
     again: [client],
+  },
+  "its account is unlinked from the person": {
+    events: [{ $case: "personUnlinked", value: { namespace: "default", issuer: "company", subject: "ann" } }],
+    again: [link],
+  },
+  "its enrolment is deleted": {
+    events: [{ $case: "enrolmentDeleted", value: { name: "front", sha256: Buffer.alloc(0) } }],
+    again: [enrolmentOf(createToken("enrolment"))],
   },
   "its issuer is deleted": {
     events: [{ $case: "issuerDeleted", value: { namespace: "default", name: "company" } }],

@@ -15,6 +15,7 @@ const ACCOUNT: readonly EndName[] = [
   "its account has a new password",
 ];
 const GRANT: readonly EndName[] = [...ACCOUNT, "its client is deleted"];
+const PERSON: readonly EndName[] = ["its issuer is deleted", "its account is unlinked from the person"];
 /** A new password ends no JWT that was never used: nobody knows it yet. */
 const JWT: readonly EndName[] = [
   "its account is disabled",
@@ -27,15 +28,17 @@ const ENDS_OF: Record<KindName, readonly EndName[]> = {
   "a code is exchanged": [...GRANT, "the grant with the code is deleted"],
   "a device code is exchanged": [...GRANT, "the grant of the device is deleted"],
   "a grant is refreshed": [...GRANT, "the grant is deleted"],
-  "a grant by an issuer is refreshed": [...GRANT, "its issuer is deleted", "the grant by the issuer is deleted"],
+  "a grant by an issuer is refreshed": [...GRANT, ...PERSON, "the grant by the issuer is deleted"],
   "a login is refreshed": [...ACCOUNT, "the login is logged out"],
   "a page renews its token": [...ACCOUNT, "the page signs out"],
   "a person logs in": ACCOUNT,
   "a person signs in on a page": ACCOUNT,
   "a person consents": [...GRANT, "its account signs out everywhere"],
-  "a person of an issuer consents": [...GRANT, "its account signs out everywhere", "its issuer is deleted"],
+  "a person of an issuer consents": [...GRANT, "its account signs out everywhere", ...PERSON],
+  "a person of an issuer comes back to a page": ["its account is disabled", "its account is deleted", ...PERSON],
   "a JWT is exchanged": JWT,
   "a JWT is accepted": JWT,
+  "a service calls for a person": ["its account is disabled", "the grant is deleted", "its enrolment is deleted"],
 };
 
 const textOf = ({ wrong }: Found): string => [...(wrong?.trace ?? []), wrong?.error].join("\n");
