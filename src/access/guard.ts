@@ -297,7 +297,7 @@ export class OpenGuard implements SigningGuard {
   /**
    * A call that is open already needs the lease no more in which its assertion was signed.
    * @throws {StatusError} UNAUTHENTICATED if the assertion is for another endpoint, or its caller's
-   * token has expired; UNAVAILABLE if only that lease has expired, so that the caller may try again.
+   * token has expired; UNAVAILABLE if only that lease has expired: the caller may try again.
    */
   #checkAssertion(verified: Verified, { opened }: AssertionCredentials, endpoint: Guarded, now: number): void {
     if (verified.resource !== endpoint.resource) throw badAssertion(endpoint);

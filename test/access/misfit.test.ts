@@ -1,5 +1,5 @@
-// A message of the authority that fits only in part: no call is decided by that part, not even in the
-// same turn of the event loop.
+// A message of the authority that fits only in part: no call is decided by that part, not even in
+// the same turn of the event loop.
 import t from "tap";
 import { OpenGuard } from "../../src/access/guard.js";
 import { Code, StatusError } from "../../src/errors.js";

@@ -1,5 +1,5 @@
-// A client that got no response revokes its token again. Nothing is left to revoke then, but a guard
-// may still grant calls by the token until its lease ends: so the second request waits as the first.
+// A client that got no response revokes its token again. Nothing is left to revoke then, but a
+// guard may still grant calls by the token until its lease ends. So the second request waits too.
 import t from "tap";
 import { open } from "../services/auth/open.js";
 import { Watch } from "../services/auth/watch.js";

@@ -187,8 +187,8 @@ export async function revokeToken(changes: Changes, request: RevokeTokenRequest)
   await changes.sync();
   if (!authenticates(changes.state, request)) return { error: "invalid_client" };
   const known = find(changes.state, request.token, request);
-  // An unknown token is no error (RFC 7009 §2.2). It may have ended a moment ago, by a request whose
-  // response was lost.
+  // An unknown token is no error (RFC 7009 §2.2). It may have ended a moment ago, by a request
+  // whose response was lost.
   if (known === undefined) {
     if (isToken(request.token)) await changes.settled(changes.state.revision);
     return { error: "" };
