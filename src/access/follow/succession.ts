@@ -85,7 +85,9 @@ export interface FollowedGuard {
 }
 
 export class Succession implements PolicyStreamListener {
-  /** The last error of each authority that has failed. Its next response removes it. */
+  /**
+   * The last error of each authority of the list that has failed. Its next response removes it.
+   */
   readonly errors = new Map<string, Error>();
   readonly #access: AuthorityAccess;
   readonly #authorities: Authorities;
@@ -109,7 +111,12 @@ export class Succession implements PolicyStreamListener {
     this.#access = access;
     this.#authorities = authorities;
     this.#follower = follower;
-    const stopListening = authorities.onChange(() => this.#wake());
+    const stopListening = authorities.onChange(() => {
+      for (const name of this.errors.keys()) {
+        if (!authorities.all.some((one) => one.name === name)) this.errors.delete(name);
+      }
+      this.#wake();
+    });
     this.#ran = this.#run().finally(stopListening);
   }
 
@@ -302,7 +309,7 @@ export class Succession implements PolicyStreamListener {
 
   /** Records why an authority cannot be followed; warns once until the authority responds again. */
   #fail({ authority }: PolicyStream, error: Error): void {
-    if (this.#closed) return;
+    if (this.#closed || !this.#authorities.all.includes(authority)) return;
     const known = this.errors.get(authority.name)?.message === error.message;
     this.errors.set(authority.name, error);
     this.#failedAt.set(authority, performance.now());
