@@ -61,8 +61,8 @@ export function connectionOptions(): Option[] {
 export function connect(io: Io, command: Command, readsInput: boolean): CommandConnection {
   if (!readsInput) refuseInput(io, `${pathOf(command)} does not read standard input. Redirect nothing to it`);
   const { env, signal } = io;
-  const { given, profile, stored, base } = locate(io, command);
-  const loginCommand = loginCommandOf(given);
+  const { given, profile, stored, base, by } = locate(io, command);
+  const loginCommand = loginCommandOf(given, by);
   const login = new StoredLogin(base, profile, loginCommand);
   const session: Session = env.PORTICO_TOKEN ? new GivenToken(base, env.PORTICO_TOKEN) : login;
   const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
@@ -87,11 +87,11 @@ export interface QuietConnection {
 /** @throws {CommandError} when a setting cannot be used. */
 export function locateQuietly(io: Io, command: Command): QuietConnection {
   const { env } = io;
-  const { given, stored, base } = locate(io, command);
+  const { given, stored, base, by } = locate(io, command);
   const kept = stored?.url === base.href ? stored.login : undefined;
   const token = env.PORTICO_TOKEN || (kept && isFresh(kept) ? kept.token : undefined);
   const namespace = given.namespace || env.PORTICO_NAMESPACE || undefined;
-  return { base, token, namespace, loginCommand: loginCommandOf(given) };
+  return { base, token, namespace, loginCommand: loginCommandOf(given, by) };
 }
 
 /**
@@ -111,7 +111,8 @@ function locate({ env }: Io, command: Command) {
   const stored = profile.read();
   // Only a login makes a profile.
   if (named && stored === undefined && command.name() !== "login") throw noProfile(named, given, env);
-  return { given, profile, stored, base: readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL) };
+  const base = readUrl(given.url || env.PORTICO_URL || stored?.url || DEFAULT_URL);
+  return { given, profile, stored, base, by: stored?.url === base.href ? stored.by : undefined };
 }
 
 function noProfile(named: string, given: Settings, env: NodeJS.ProcessEnv): CommandError {
@@ -122,11 +123,11 @@ function noProfile(named: string, given: Settings, env: NodeJS.ProcessEnv): Comm
 }
 
 /**
- * The command that logs in at the same gateway. It reads the same variables, so they are not
- * repeated.
+ * The command that logs in at the same gateway, as the person did last. It reads the same
+ * variables, so they are not repeated.
  */
-function loginCommandOf({ url, profile }: Settings): string {
-  const flags = [url && `--url ${quoted(url)}`, profile && `--profile ${profile}`].filter(Boolean);
+function loginCommandOf({ url, profile }: Settings, by?: ProfileData["by"]): string {
+  const flags = [url && `--url ${quoted(url)}`, profile && `--profile ${profile}`, by && `--${by}`].filter(Boolean);
   return ["portico login", ...flags].join(" ");
 }
 

@@ -38,6 +38,8 @@ export interface ProfileData {
   readonly url: string;
   readonly namespace: string;
   readonly account: string;
+  /** How the person logged in last, if not by a password: the flag of `portico login`. */
+  readonly by?: "web" | "device" | undefined;
   /** Absent after a logout. */
   readonly login?: Login;
 }

@@ -128,11 +128,11 @@ export class StoredLogin implements Session {
    * Keeps the tokens of a grant to the command line.
    * @throws {CommandError} when the gateway does not know them
    */
-  async keepGranted({ access_token, refresh_token }: GrantedTokens): Promise<ProfileData> {
+  async keepGranted({ access_token, refresh_token }: GrantedTokens, by: ProfileData["by"]): Promise<ProfileData> {
     const who = JSON.parse(jsonOf(await post(this.base, "/v1/auth/WhoAmI", { token: access_token })));
     (await this.#profile.take())?.delete();
     const { namespace, account, expires: accessExpires } = who as WhoAmIResponse;
-    const data = this.#keep({ namespace, account, accessToken: access_token, accessExpires });
+    const data = this.#keep({ namespace, account, accessToken: access_token, accessExpires }, by);
     this.#profile.writeRefreshToken(refresh_token);
     return data;
   }
@@ -178,7 +178,7 @@ export class StoredLogin implements Session {
       }
       const tokens: Tokens = JSON.parse(jsonOf(response));
       taken.replace(tokens.refreshToken);
-      this.#keep(tokens);
+      this.#keep(tokens, data.by);
       return tokens.accessToken;
     } finally {
       taken.release();
@@ -189,8 +189,9 @@ export class StoredLogin implements Session {
     return new CommandError(`Your login has ended. Log in again: ${this.#loginCommand}`, EXIT.login);
   }
 
-  #keep({ namespace, account, accessToken, accessExpires }: Kept): ProfileData {
-    const data = { url: this.base.href, namespace, account, login: { token: accessToken, expires: accessExpires } };
+  #keep({ namespace, account, accessToken, accessExpires }: Kept, by?: ProfileData["by"]): ProfileData {
+    const login = { token: accessToken, expires: accessExpires };
+    const data = { url: this.base.href, namespace, account, by, login };
     this.#profile.write(data);
     return data;
   }
@@ -206,8 +207,8 @@ export function isFresh({ expires }: Login): boolean {
   return Date.parse(expires) - Date.now() > MARGIN_MS;
 }
 
-function loggedOut({ url, namespace, account }: ProfileData): ProfileData {
-  return { url, namespace, account };
+function loggedOut({ login: _, ...data }: ProfileData): ProfileData {
+  return data;
 }
 
 async function isValid(base: URL, token: string): Promise<boolean> {

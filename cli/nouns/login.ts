@@ -49,7 +49,7 @@ export const login = gatewayCommand({
       const { base } = login;
       const shown = namespace === DEFAULT_NAMESPACE ? undefined : namespace;
       const granted = options.web ? loginInBrowser(base, io, shown) : loginByCode(base, io, shown);
-      const data = await login.keepGranted(await granted);
+      const data = await login.keepGranted(await granted, options.web ? "web" : "device");
       return printLogin(io, client.address, data);
     }
     const account = options.account || io.env.PORTICO_ACCOUNT || (await askAccount(io, stored?.account));

@@ -1,4 +1,6 @@
 // `portico login --web`, and the nouns client, grant, issuer and trust.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { consent, openDoor, visit } from "../oauth/browser.js";
 import { openIssuer } from "../oauth/issuer.js";
@@ -21,7 +23,15 @@ t.test("portico login --web logs in by the browser, renews, and logs out", async
   t.match(stderr, /Logged in to .* as admin \(namespace default\)/);
   const listed = await portico(["auth", "list", "grants"], { env });
   t.match(listed.stdout, /admin +portico-cli +Portico's command line +all/);
+  const file = join(env.XDG_CONFIG_HOME, "portico/profiles/default.json");
+  writeFileSync(file, readFileSync(file, "utf8").replace(/"expires": "[^"]*"/, '"expires": "2020-01-01T00:00:00Z"'));
+  t.equal((await portico(["auth", "list", "grants"], { env })).exit, 0, "renewed");
   t.equal((await portico(["logout"], { env })).exit, 0);
+  const [again, there] = [env, { ...env, PORTICO_URL: "http://127.0.0.1:1" }].map((env) =>
+    portico(["auth", "list", "grants"], { env }),
+  );
+  t.match(await again, { exit: 4, stderr: /Log in first: portico login --web\n$/ });
+  t.match(await there, { exit: 4, stderr: /Log in first: portico login\n$/ }, "another gateway");
   t.match(await door.auth("Grants/List"), { grants: [] }, "a logout ends the grant");
 });
 
