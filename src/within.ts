@@ -13,3 +13,16 @@ export async function within<T>(ms: number, operation: Promise<T>, late: () => E
     clearTimeout(timer);
   }
 }
+
+/** Waits for an operation, `ms` milliseconds at most. @throws what the operation rejects with */
+export async function waitAtMost(ms: number, operation: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await Promise.race([operation, end]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

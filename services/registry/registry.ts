@@ -33,6 +33,7 @@ import { type ConfiguredService, ServiceSource } from "../../src/gen/portico/reg
 import type { MemoryBudget } from "../../src/memory/memory-budget.js";
 import { inTurns } from "../../src/overload/pace.js";
 import { type BuiltInContext, part, type Service } from "../../src/rpc/service.js";
+import { within } from "../../src/within.js";
 import { externalServiceOf } from "./configured-service.js";
 import { ConfiguredServices } from "./configured-services.js";
 import { Directory } from "./directory.js";
@@ -263,20 +264,11 @@ async function join(
 }
 
 async function firstInstance(stream: AsyncIterator<RegisterRequest>): Promise<Instance> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const why = `no instance within ${REGISTER_TIME / 1000} s of opening the stream`;
-    timer = setTimeout(() => reject(new StatusError(Code.DEADLINE_EXCEEDED, why)), REGISTER_TIME);
-  });
-  try {
-    const { value, done } = await Promise.race([stream.next(), late]);
-    if (done || value.instance === undefined) {
-      throw invalidArgument("the first message must have an instance");
-    }
-    return value.instance;
-  } finally {
-    clearTimeout(timer);
-  }
+  const why = `no instance within ${REGISTER_TIME / 1000} s of opening the stream`;
+  const late = (): StatusError => new StatusError(Code.DEADLINE_EXCEEDED, why);
+  const { value, done } = await within(REGISTER_TIME, stream.next(), late);
+  if (done || value.instance === undefined) throw invalidArgument("the first message must have an instance");
+  return value.instance;
 }
 
 /**

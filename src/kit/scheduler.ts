@@ -15,6 +15,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { DEFAULT_NAMESPACE } from "../contract/names.js";
 import type { Logger } from "../log.js";
 import type { KeyValueStore, StoredEntry } from "../store/store.js";
+import { waitAtMost } from "../within.js";
 import { CollectionStore } from "./collection-store.js";
 import type { ListNamespaces } from "./namespace-data.js";
 import type { Run, Schedule } from "./schedule.js";
@@ -59,10 +60,7 @@ export class Scheduler {
   /** Aborts the functions that run, and waits for them. */
   async close(): Promise<void> {
     this.#closing.abort();
-    const end = new AbortController();
-    const late = pause(STOP_MS, undefined, { signal: end.signal }).catch(() => undefined);
-    await Promise.race([this.#running, late]);
-    end.abort();
+    await waitAtMost(STOP_MS, this.#running);
   }
 }
 

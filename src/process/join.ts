@@ -14,6 +14,7 @@ import { GATEWAY } from "../contract/names.js";
 import type { Logger } from "../log.js";
 import type { Channel } from "../rpc/channel.js";
 import type { Transport } from "../rpc/transport.js";
+import { waitAtMost } from "../within.js";
 import { connectAuthorities } from "./authorities.js";
 import type { Process, ProcessPart } from "./process.js";
 
@@ -88,11 +89,6 @@ function isToken(text: string): boolean {
  * Waits until `ready` has settled, because the authority has responded, or AUTHORITY_WAIT_MS has
  * passed.
  */
-export async function waitForAuthority(ready: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, AUTHORITY_WAIT_MS);
-  });
-  await Promise.race([ready, late]);
-  clearTimeout(timer);
+export function waitForAuthority(ready: Promise<unknown>): Promise<void> {
+  return waitAtMost(AUTHORITY_WAIT_MS, ready);
 }

@@ -13,6 +13,7 @@ import { MemoryBudget } from "../memory/memory-budget.js";
 import { Metrics } from "../metrics.js";
 import { loadTransport } from "../rpc/load-transport.js";
 import type { Transport } from "../rpc/transport.js";
+import { waitAtMost } from "../within.js";
 
 /** A component that a process opens and closes. */
 export interface ProcessPart {
@@ -94,10 +95,7 @@ export class Process {
     for (let part = this.#parts.pop(); part !== undefined; part = this.#parts.pop()) {
       const now = performance.now();
       const closed = this.#close(part, Math.max(0, drainUntil - now));
-      const timer = new AbortController();
-      const late = wait(Math.max(0, giveUpAt - now), undefined, { signal: timer.signal }).catch(() => {});
-      await Promise.race([closed, late]);
-      timer.abort();
+      await waitAtMost(Math.max(0, giveUpAt - now), closed);
     }
     this.#closed.abort();
   }
