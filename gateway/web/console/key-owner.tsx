@@ -4,6 +4,7 @@ import { call } from "../session/api.js";
 import { administers, isAdmin, type Session } from "../session/session.js";
 import { SelectField, TextField } from "../ui/field.js";
 import { announce } from "../ui/status.js";
+import { MoreNotice } from "./page-frame.js";
 
 /** Chosen instead of the name of an account; no account has this name. */
 export const NEW = "<new>";
@@ -62,6 +63,7 @@ export function Owner({ session, account, added, accounts, onAccount, onAdded }:
         onInput={onAccount}
         hint={more > 0 ? hint : undefined}
       />
+      <MoreNotice listed={accounts.length} what="accounts" />
       {account === NEW && <NewAccountFields added={added} onAdded={onAdded} />}
     </>
   );

@@ -2,7 +2,7 @@
  * What Ctrl+K finds: services, endpoints, fields, pages and actions, and what the account that is
  * signed in may list of accounts, keys, rules and limits.
  */
-import { list } from "../console/authority.js";
+import { list, MAX_LISTED } from "../console/authority.js";
 import { allowance, pageOfLimit, sharedBy } from "../console/limit-words.js";
 import { forgetFields, pageOf, readFields } from "../explore/services.js";
 import { changes, listRegistered } from "../session/api.js";
@@ -21,6 +21,8 @@ export interface Everything {
   readonly index: Index<Entry>;
   /** What could not be read, in words: `the rules`. */
   readonly missing: readonly string[];
+  /** Of what only the first MAX_LISTED were read: `keys`. */
+  readonly cut: readonly string[];
 }
 
 /** After this time in milliseconds others may have changed something. */
@@ -58,6 +60,12 @@ export function readEverything(): Promise<Everything> {
 
 async function readAll(who: Session | undefined): Promise<Everything> {
   const missing: string[] = [];
+  const cut: string[] = [];
+  const first = async (what: string, read: () => Promise<readonly Entry[]>) => {
+    const entries = await attempt(`the ${what}`, read);
+    if (entries.length >= MAX_LISTED) cut.push(what);
+    return entries;
+  };
   const attempt = async (what: string, read: () => Promise<readonly Entry[]>) => {
     try {
       return await read();
@@ -70,14 +78,14 @@ async function readAll(who: Session | undefined): Promise<Everything> {
   const lists = await Promise.all([
     attempt("the pages of the console", () => pages(who)),
     attempt("the services", services),
-    who === undefined ? [] : attempt("the keys", keys),
-    isAdministrator ? attempt("the accounts", accounts) : [],
+    who === undefined ? [] : first("keys", keys),
+    isAdministrator ? first("accounts", accounts) : [],
     isAdministrator ? attempt("the rules", rules) : [],
     isAdministrator ? attempt("the limits", limits) : [],
     actions(who),
     attempt("the fields", fields),
   ]);
-  return { index: prepare(lists.flat()), missing };
+  return { index: prepare(lists.flat()), missing, cut };
 }
 
 async function pages(who: Session | undefined): Promise<Entry[]> {

@@ -1,5 +1,6 @@
 /** The search over every page, opened by Ctrl+K. */
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { MAX_LISTED } from "../console/authority.js";
 import { session } from "../session/session.js";
 import { keepFocus } from "../state/focus.js";
 import { navigate } from "../state/router.js";
@@ -160,8 +161,10 @@ function moved(key: string, current: number, count: number): number | undefined 
 
 function summaryOf(everything: Everything | undefined, shown: number, total: number): string {
   if (everything === undefined) return "Reading what there is";
-  const { missing } = everything;
-  const gap = missing.length === 0 ? "" : `. Without ${missing.join(" and ")}, which could not be read`;
+  const { missing, cut } = everything;
+  const unread = missing.length === 0 ? "" : `. Without ${missing.join(" and ")}, which could not be read`;
+  const rest = cut.length === 0 ? "" : `. Of the ${cut.join(" and ")} only the first ${MAX_LISTED.toLocaleString()}`;
+  const gap = unread + rest;
   if (shown === 0) return `Nothing found${gap}. Try fewer letters.`;
   if (total > shown) return `${shown} of ${total.toLocaleString()}. Type more to find the others${gap}.`;
   return `${total} found${gap}`;

@@ -1,4 +1,5 @@
-// The pages of one account and of one key find it among more than the lists show.
+// The pages of one account and of one key find it among more than the lists show. What shows only
+// the first ones says so: the choice of a key's owner, and the search.
 import type { Page } from "playwright-core";
 import t from "tap";
 import { open } from "./browser.js";
@@ -35,6 +36,18 @@ t.test("one of many", { timeout: 100_000 }, async (t) => {
   await listMany(page, "Accounts/List", "accounts", "name");
   await page.goto(address);
   await t.resolves(page.getByRole("heading", { name: "About this key" }).waitFor(), "the key");
+  await page
+    .getByRole("button", { name: /Search/ })
+    .first()
+    .click();
+  const search = page.getByRole("dialog", { name: "Search" }).getByRole("status");
+  await t.resolves(
+    search.filter({ hasText: /Of the (keys and accounts|accounts and keys) only the first 2,000/ }).waitFor(),
+  );
+  await page.keyboard.press("Escape");
+  await go("API keys");
+  await page.getByRole("button", { name: "New key" }).click();
+  await t.resolves(page.getByRole("dialog").getByText("These are the first 2,000.").waitFor(), "the owners");
   await page.goto("/console/accounts/admin");
   await t.resolves(page.getByRole("heading", { name: "About this account" }).waitFor(), "the account");
 });
