@@ -4,7 +4,7 @@ import { newestTime } from "../../services/auth/log/time/stored-time.js";
 import { type Config, SETTINGS } from "../../src/config/config.js";
 import { collectionOf } from "../../src/store/collection.js";
 import { isInUse } from "../../src/store/copy.js";
-import { missedInstallation } from "../../src/store/installation.js";
+import { lostInstallation, missedInstallation } from "../../src/store/installation.js";
 import { openServiceStore, openStore, storeFileOf } from "../../src/store/open.js";
 import { isPostgresUrl } from "../../src/store/postgres-url.js";
 import type { KeyValueStore } from "../../src/store/store.js";
@@ -12,7 +12,10 @@ import { compareClocks, compareWithStore } from "./clock.js";
 import { DEADLINE_MS, type Finding, findingsOf } from "./finding.js";
 import { adminAddress, isRunning } from "./role.js";
 
-const { ok, warning } = findingsOf("store");
+const { ok, warning, problem } = findingsOf("store");
+
+const SAVE =
+  "The process that runs may still have it: before you stop it, save it from there (docs/operating.md#readyz-is-degraded)";
 
 const otherSettings = (config: Config) =>
   `Portico responds at ${adminAddress(config)}. Run this with the settings of that process, such as ${SETTINGS.data.variable}`;
@@ -20,12 +23,7 @@ const otherSettings = (config: Config) =>
 /** The authority's store. */
 export async function checkStore(config: Config, signal: AbortSignal): Promise<readonly Finding[]> {
   const { store: url, data } = config;
-  const isAbsent = !isPostgresUrl(url) && !existsSync(storeFileOf("authority", url, data));
-  if (isAbsent && missedInstallation(data) === undefined) {
-    const nowhere = `There is no store in ${data}`;
-    if (await isRunning(config, signal)) return [warning(`${nowhere}, but ${otherSettings(config)}`)];
-    return [ok(`${nowhere} yet: the first start creates it (${SETTINGS.store.variable})`)];
-  }
+  if (!isPostgresUrl(url) && !existsSync(storeFileOf("authority", url, data))) return [await absent(config, signal)];
   return opened(
     (options) => openStore(url, data, options),
     async (store) => {
@@ -33,6 +31,20 @@ export async function checkStore(config: Config, signal: AbortSignal): Promise<r
       return [ok(`${store.name} opens; ${uses}`), await checkClock(store)];
     },
   );
+}
+
+async function absent(config: Config, signal: AbortSignal): Promise<Finding> {
+  const { store: url, data } = config;
+  const installation = missedInstallation(data);
+  const runs = await isRunning(config, signal);
+  if (installation !== undefined) {
+    const file = storeFileOf("authority", url, data);
+    const text = `store ${file} does not exist, ${lostInstallation(file, data, installation)}`;
+    return problem(runs ? `${text}. ${SAVE}` : text);
+  }
+  const nowhere = `There is no store in ${data}`;
+  if (runs) return warning(`${nowhere}, but ${otherSettings(config)}`);
+  return ok(`${nowhere} yet: the first start creates it (${SETTINGS.store.variable})`);
 }
 
 /** The store of the built-in services of `portico server`, or of a service on Postgres. */

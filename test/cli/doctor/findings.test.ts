@@ -118,7 +118,7 @@ const cases: Readonly<Record<string, Case>> = {
       rmSync(join(data, "portico.sqlite"));
       return {};
     },
-    finding: { check: "store", state: "problem", text: /does not exist/ },
+    finding: { check: "store", state: "problem", text: /does not exist, but the data folder .* restore the store/ },
   },
   "a clock that is behind the store": {
     role: "authority",

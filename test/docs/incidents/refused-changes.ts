@@ -101,6 +101,7 @@ export const REFUSED_CHANGES: Readonly<Record<string, Play>> = {
     for (const end of ["", "-wal", "-shm"]) rmSync(join(to.data, `portico.sqlite${end}`), { force: true });
     await until(() => server.errors().includes("was deleted or replaced"));
     to.sees([await degraded(to), server.errors()]);
+    to.t.match(await to.tries("portico doctor server"), /before you stop it, save it from there/);
     const { pid } = server.child;
     const open = await to.does(`ls -l /proc/${pid}/fd`);
     const numberOf = (end: string) =>
