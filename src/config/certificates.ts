@@ -64,8 +64,8 @@ type Files = { readonly [setting in Setting]?: Config[setting] | undefined };
  * Reads the certificates from the files that the settings name, and reads them again when they
  * change. New connections use the new ones; open connections continue. A changed file that cannot
  * be used is logged, and what was read before stays in use: of a certificate and its key both. If
- * clients refuse a certificate of this process because of its time, or soon will, or no authority of
- * the file is valid for long, it logs a warning within a minute, and then once a day.
+ * clients refuse a certificate of this process because of its time, or soon will, or if no
+ * authority of the file is valid for long, it logs a warning within a minute, and then once a day.
  * @throws {ConfigError} if a file cannot be used at the start
  */
 export function followCertificates(
