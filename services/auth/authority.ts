@@ -233,7 +233,7 @@ interface Parts {
 }
 
 function serviceOf(options: AuthorityOptions, parts: Parts): Service {
-  const { maxRules, leaseMs, log, clocks = MACHINE_CLOCKS } = options;
+  const { maxRules, log, clocks = MACHINE_CLOCKS } = options;
   const { joinsOtherwise = () => false, checkService = () => undefined } = options;
   const { checkServed = async () => undefined } = options;
   const { journal, leases, lender, uses, changes, passwords, attempts, keyUses, window, stopping, now } = parts;
@@ -260,7 +260,7 @@ function serviceOf(options: AuthorityOptions, parts: Parts): Service {
       audit({ changes, journal, stopping: stopping.signal }),
       ...[usage({ changes, window }), refusals({ changes })],
       policy({ journal, leases, storeWatch, keyUses, jwts, stopping: stopping.signal }),
-      delegation({ journal, leaseMs }),
+      delegation({ journal, leases }),
     ],
   };
 }

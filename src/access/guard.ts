@@ -78,7 +78,7 @@ export class OpenGuard implements SigningGuard {
 
   constructor(authority: AuthorityAccess) {
     this.#service = authority.service;
-    this.#callers = new CallerCache(authority);
+    this.#callers = new CallerCache(authority, () => this.#policy.source);
     this.#streams = new OpenStreams({
       callers: this.#callers,
       now: () => this.#policy.timeAt(performance.now()),

@@ -3,52 +3,15 @@
  * an older state.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import t, { type Test } from "tap";
+import t from "tap";
 import { Authorities } from "../../src/access/follow/authorities.js";
-import { OpenGuard } from "../../src/access/guard.js";
 import { Code } from "../../src/errors.js";
 import { silent } from "../services/auth/open.js";
 import { until } from "../support/until.js";
 import { call } from "./endpoints.js";
 import { ScriptedAuthority } from "./scripted-authority.js";
+import { follows, LEASE, scene } from "./several-authorities.js";
 import { codeOf } from "./test-gateway.js";
-
-/** Long enough that a guard can change the authority on a busy computer. */
-const LEASE = 4_000;
-
-interface Scene {
-  readonly guard: OpenGuard;
-  /** In the order of the guard. */
-  readonly scripts: readonly ScriptedAuthority[];
-  /** How often the guard was found without a lease. */
-  readonly lost: () => number;
-}
-
-/** A guard with several authorities, which follows the first of them. */
-async function scene(t: Test, count: number, options: Partial<ScriptedAuthority> = {}): Promise<Scene> {
-  const made = Array.from({ length: count }, (_, index) => {
-    const script = Object.assign(new ScriptedAuthority(), { leaseMs: LEASE, ...options });
-    return { name: `authority ${index}`, channel: script.access.channel, log: silent, script };
-  });
-  const authorities = new Authorities(made);
-  const scripts = authorities.all.map((one) => (one as (typeof made)[number]).script);
-  const { channel } = authorities;
-  const { admission } = scripts[0]!.access;
-  const guard = new OpenGuard({ channel, authorities, admission, log: silent });
-  t.teardown(() => guard.close());
-  await guard.ready();
-  let lost = 0;
-  const watching = setInterval(() => {
-    if (guard.state !== "ready") lost++;
-  }, 1);
-  t.teardown(() => clearInterval(watching));
-  return { guard, scripts, lost: () => lost };
-}
-
-/** Resolves when the guard decides by what this authority has sent. */
-async function follows(script: ScriptedAuthority): Promise<void> {
-  await script.until(() => (script.streams.at(-1)?.applied.length ?? 0) > 0);
-}
 
 t.test("when an authority's stream breaks, the guard follows the next authority at once", async (t) => {
   const { guard, scripts, lost } = await scene(t, 3);

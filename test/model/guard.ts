@@ -3,7 +3,7 @@
  * src/access/streams/open-streams.ts. Each step names the function that it stands for.
  */
 import { fold } from "./authority.js";
-import { forgetCaller, lookUpCaller } from "./callers.js";
+import { dropResponse, forgetCaller, lookUpCaller } from "./callers.js";
 import type { Steps } from "./setting.js";
 import { type Guard, type History, MARGIN, type State, type Stream } from "./state.js";
 
@@ -29,7 +29,7 @@ export function guardSteps(steps: Steps, readings: Readings): void {
         if (followed !== undefined) acknowledge(next, followed);
       });
     }
-    lookUpCaller(steps, index, readings);
+    lookUpCaller(steps, index, readings, followed === undefined ? undefined : streamOf(state, followed).authority);
     for (const at of open) {
       if (streamOf(state, at).leaving) leave(steps, at);
       else followStream(steps, at);
@@ -90,7 +90,10 @@ function followStream(steps: Steps, at: number): void {
     steps.add(followed ? `${who} applies ${what}` : `${who} receives ${what} on its second stream`, (next) => {
       const own = streamOf(next, at);
       [own.has, own.news] = [history, history === news ? undefined : news];
-      if (followed) apply(steps, next, at, history);
+      if (!followed) return;
+      // An authority that has another history now sends a snapshot.
+      if (!history.startsWith(has?.replace(PART, "") ?? "")) dropResponse(guardOf(next, guard));
+      apply(steps, next, at, history);
     });
   }
   const isDue = pong >= 0 && (pong <= (has?.length ?? -1) || !steps.has("a pong counts once its revision is applied"));
@@ -105,6 +108,7 @@ function followStream(steps: Steps, at: number): void {
   }
   steps.event("break", `a connection of ${who} breaks`, (next) => {
     Object.assign(streamOf(next, at), { guardEnd: false, news: undefined, ping: -1, pong: -1 });
+    if (followed) dropResponse(guardOf(next, guard));
   });
 }
 
@@ -140,6 +144,7 @@ function succeed(steps: Steps, at: number, followed: number | undefined): void {
     const { lease } = guardOf(next, index);
     own.followed = true;
     if (followed !== undefined) Object.assign(streamOf(next, followed), { followed: false, leaving: true });
+    dropResponse(guardOf(next, index));
     apply(steps, next, at, has);
     if (!hasAnswer) return;
     const least = steps.has("a lease of another stream replaces the one before") ? 0 : lease;

@@ -89,6 +89,12 @@ export const SAFEGUARDS: readonly Safeguard[] = [
     setting: two({ change: 1, ping: 1, lookup: 1 }),
   },
   {
+    name: "a guard asks the authority that it follows for callers",
+    code: "src/access/callers/lookups.ts, #askBatch",
+    setting: { ...shared({ change: 1, ping: 1, lookup: 1, failover: 1, ghost: 1 }), committer: 0 },
+    large: "slow",
+  },
+  {
     name: "the acknowledgement waits for the leases of other authorities",
     code: "services/auth/log/leases/lease-records.ts, settled",
     setting: two({ change: 1, ping: 1 }),

@@ -23,6 +23,7 @@ import type { Caller, Change } from "../../../src/gen/portico/auth/v1/policy.js"
 import { type Context, part, type ServicePart } from "../../../src/rpc/service.js";
 import { timestampMs } from "../../../src/time.js";
 import type { Journal, StateListener } from "../log/changelog/journal.js";
+import type { Leases } from "../log/leases/leases.js";
 import { hex } from "../log/state/hex.js";
 import type { NamespaceState } from "../log/state/namespace-state.js";
 import type { State } from "../log/state/state.js";
@@ -30,8 +31,8 @@ import { checkLiteral } from "./checks.js";
 
 interface Options {
   readonly journal: Journal;
-  /** How long a caller assertion is valid, in milliseconds. */
-  readonly leaseMs: number;
+  /** A caller assertion is valid for the time of a lease. */
+  readonly leases: Pick<Leases, "leaseMs" | "confirmed">;
 }
 
 /** The caller that a service acts for, and the namespace of the call. */
@@ -46,12 +47,12 @@ interface Acting {
 }
 
 /** The gRPC service portico.auth.v1.Delegation. */
-export function delegation({ journal, leaseMs }: Options): ServicePart {
+export function delegation({ journal, leases }: Options): ServicePart {
   const compiled = new CompiledRules(journal);
   return part(DelegationService, {
     issue: async (request, context) => {
       await journal.sync();
-      return issue({ state: journal.state, now: journal.now, leaseMs, compiled }, request, context);
+      return issue({ state: journal.state, now: journal.now, leases, compiled }, request, context);
     },
   });
 }
@@ -59,7 +60,7 @@ export function delegation({ journal, leaseMs }: Options): ServicePart {
 interface Current {
   readonly state: State;
   readonly now: number;
-  readonly leaseMs: number;
+  readonly leases: Options["leases"];
   readonly compiled: CompiledRules;
 }
 
@@ -68,7 +69,8 @@ interface Current {
  *   itself would refuse the call.
  */
 function issue(current: Current, request: IssueRequest, context: Context): IssueResponse {
-  const { state, now, leaseMs } = current;
+  const { state, now } = current;
+  const { leaseMs, confirmed } = current.leases;
   const service = enrolmentOf(current, context);
   const { resource } = request;
   const segments = checkEndpoint(resource);
@@ -89,7 +91,9 @@ function issue(current: Current, request: IssueRequest, context: Context): Issue
     serviceSha256: Buffer.from(tokenHashOf(context), "hex"),
     expires: BigInt(Math.floor(expires)),
     generation: key.generation,
-    revision: BigInt(state.revision),
+    // The called service looks up again what has changed since. A demoted primary of Postgres may
+    // show a change that is gone, under the number of an acknowledged one. No pong names that.
+    revision: BigInt(Math.min(state.revision, confirmed)),
     namespaceId: state.namespaces.get(acting.namespace)?.id ?? "",
   };
   const delegationToken = delegationKeyOf({ generation: Number(root.generation), secret: root.key });

@@ -2,7 +2,9 @@
  * The callers of tokens, as the authority resolved them. A token is looked up once, by its SHA-256,
  * and then cached by its text. So a call with a known token computes no hash and waits for nothing.
  * A caller is forgotten when the authority reports that something about it has changed. A response
- * that is older than the last such change is asked for again.
+ * that is older than the last such change is asked for again, and so is one of an authority that is
+ * no longer followed: revisions are compared by number, and a primary of Postgres that was demoted
+ * may show another change with the same number.
  *
  * Code that uses a caller after an `await` must check `isCurrent` first.
  */
@@ -13,11 +15,11 @@ import { hashToken, isToken, tokenPrefix } from "../../call/token.js";
 import { Code, StatusError } from "../../errors.js";
 import type { EndedKey } from "../../gen/portico/auth/v1/policy.js";
 import { BoundedMap } from "../../memory/bounded-map.js";
-import type { AuthorityAccess } from "../follow/authority-access.js";
+import type { AuthorityAccess, FollowedAuthority } from "../follow/authority-access.js";
 import { CallerChanges, type ChangedCallers, type ConfirmedCaller } from "./caller-changes.js";
 import { CallerTable } from "./caller-table.js";
 import { KnownCaller } from "./known-caller.js";
-import { Lookups, type Resolved } from "./lookups.js";
+import { Lookups, type Sourced } from "./lookups.js";
 
 /**
  * Limits of the cache. A caller takes about 400 bytes, and more if its account has scopes that no
@@ -77,9 +79,10 @@ export class CallerCache {
   readonly #lookups = new Map<string, Promise<KnownCaller | undefined>>();
   #used: KnownCaller[] = [];
 
-  constructor(authority: AuthorityAccess) {
+  /** @param source the authority that the guard follows; undefined if none is followed */
+  constructor(authority: AuthorityAccess, source: () => FollowedAuthority | undefined) {
     this.#authority = authority;
-    this.#asking = new Lookups(authority);
+    this.#asking = new Lookups(authority, source);
   }
 
   /** The revision of the last change to callers. */
@@ -173,7 +176,7 @@ export class CallerCache {
 
   /**
    * Asks the authority for the caller of a token by its SHA-256, until the response is no older
-   * than the last change.
+   * than the last change, and of the authority that is followed.
    * @param deadlineMonotonicMs in milliseconds of `performance.now()`
    * @throws {StatusError} UNAVAILABLE if there is no such response in time
    */
@@ -186,7 +189,7 @@ export class CallerCache {
     try {
       for (;;) {
         const response = await this.#resolve(sha256, deadlineMonotonicMs);
-        if (response !== undefined && response.revision >= this.changedAt) {
+        if (response !== undefined && !response.source.signal.aborted && response.revision >= this.changedAt) {
           const { caller, ended } = response;
           const { version } = this.#changes;
           return { caller: caller && new KnownCaller(sha256, caller, version), ended, version };
@@ -203,7 +206,7 @@ export class CallerCache {
    * The authority's response; undefined if the authority cannot be reached and there is time to ask
    * again.
    */
-  async #resolve(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved | undefined> {
+  async #resolve(sha256: Buffer, deadlineMonotonicMs: number): Promise<Sourced | undefined> {
     try {
       return await this.#asking.ask(sha256, deadlineMonotonicMs);
     } catch (error) {

@@ -1,13 +1,13 @@
 /**
- * Asks the authority for the callers of tokens. Lookups of the same turn of the event loop go in
- * one message (Policy.BatchResolve). While several messages wait for a response, further lookups
- * are collected for the next message.
+ * Asks the authority that the guard follows for the callers of tokens. Lookups of the same turn of
+ * the event loop go in one message (Policy.BatchResolve). While several messages wait for a
+ * response, further lookups are collected for the next message.
  */
 import { authorityUnreachable } from "../../call/admission.js";
 import { Code, StatusError } from "../../errors.js";
 import { type Caller, type EndedKey, PolicyService } from "../../gen/portico/auth/v1/policy.js";
 import { type CallOptions, repeated, unary } from "../../rpc/client.js";
-import type { AuthorityAccess } from "../follow/authority-access.js";
+import type { AuthorityAccess, FollowedAuthority } from "../follow/authority-access.js";
 
 /** Maximum number of tokens in one message. */
 const MAX_BATCH = 1_000;
@@ -27,23 +27,28 @@ export interface Resolved {
   readonly ended?: EndedKey | undefined;
 }
 
+/** A response, and the authority that it is from. */
+export type Sourced = Resolved & { readonly source: FollowedAuthority };
+
 interface Lookup {
   readonly sha256: Buffer;
   readonly deadlineMonotonicMs: number;
-  resolve(resolved: Resolved): void;
+  resolve(resolved: Sourced): void;
   reject(error: unknown): void;
 }
 
 /** The lookups of one guard. */
 export class Lookups {
   readonly #authority: AuthorityAccess;
+  readonly #source: () => FollowedAuthority | undefined;
   #waiting: Lookup[] = [];
   /** Whether the waiting lookups will be sent at the end of this turn. */
   #isTurnOpen = false;
   #unanswered = 0;
 
-  constructor(authority: AuthorityAccess) {
+  constructor(authority: AuthorityAccess, source: () => FollowedAuthority | undefined) {
     this.#authority = authority;
+    this.#source = source;
   }
 
   /**
@@ -51,7 +56,7 @@ export class Lookups {
    * @param deadlineMonotonicMs in milliseconds of `performance.now()`
    * @throws {StatusError} (rejects) if the authority does not respond, or responds with an error
    */
-  ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<Resolved> {
+  ask(sha256: Buffer, deadlineMonotonicMs: number): Promise<Sourced> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ sha256, deadlineMonotonicMs, resolve, reject });
       if (this.#isTurnOpen || this.#unanswered >= MAX_UNANSWERED) return;
@@ -97,13 +102,19 @@ export class Lookups {
   }
 
   async #askBatch(batch: readonly Lookup[]): Promise<void> {
-    const { channel, metadata, admission } = this.#authority;
+    const { metadata, admission } = this.#authority;
+    const source = this.#source();
+    if (source === undefined) throw new StatusError(Code.UNAVAILABLE, "no authority is followed");
+    const { channel, signal } = source;
     const deadlineMonotonicMs = Math.min(...batch.map((lookup) => lookup.deadlineMonotonicMs));
     const request = { sha256: batch.map(({ sha256 }) => sha256) };
-    const options: CallOptions = { metadata, admission, deadlineMonotonicMs };
-    const { revision, results } = await repeated(channel, PolicyService.batchResolve, request, options);
+    const options: CallOptions = { metadata, admission, deadlineMonotonicMs, signal };
+    const asking = repeated(channel, PolicyService.batchResolve, request, options);
+    const { revision, results } = await asking.catch((error) => {
+      throw signal.aborted ? new StatusError(Code.UNAVAILABLE, "the authority is no longer followed") : error;
+    });
     if (results.length === 0) throw new StatusError(Code.INTERNAL, "the authority resolved no token of a batch");
-    for (const [index, result] of results.entries()) batch[index]?.resolve({ revision, ...result });
+    for (const [index, result] of results.entries()) batch[index]?.resolve({ revision, source, ...result });
     this.#waiting.unshift(...batch.slice(results.length));
   }
 }

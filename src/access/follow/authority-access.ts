@@ -4,6 +4,13 @@ import type { Metadata } from "../../call/metadata.js";
 import type { CallStart, Channel } from "../../rpc/channel.js";
 import type { Authorities } from "./authorities.js";
 
+/** The authority that a guard follows, as long as the guard has its state. */
+export interface FollowedAuthority {
+  readonly channel: Channel;
+  /** Aborted when the stream has ended, or a snapshot has replaced the guard's state. */
+  readonly signal: AbortSignal;
+}
+
 /** How a guard reaches the authority. */
 export interface AuthorityAccess {
   /**

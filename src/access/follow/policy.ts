@@ -16,7 +16,7 @@ import { Code, StatusError } from "../../errors.js";
 import { timestampMs } from "../../time.js";
 import type { ChangedCallers } from "../callers/caller-changes.js";
 import { Authorities } from "./authorities.js";
-import type { AuthorityAccess } from "./authority-access.js";
+import type { AuthorityAccess, FollowedAuthority } from "./authority-access.js";
 import { type AnsweredPing, Lease } from "./lease.js";
 import { type Applied, PolicyState } from "./policy-state.js";
 import type { PolicyStream } from "./policy-stream.js";
@@ -74,6 +74,9 @@ export class Policy implements FollowedGuard {
   floor = 0n;
   /** Whether no lease has run yet, or again, since none had for as long as one lasts. */
   #isCutOff = true;
+  /** The authority that is followed; undefined if none is. */
+  source: FollowedAuthority | undefined;
+  #endSource = (): void => {};
   readonly #access: AuthorityAccess;
   readonly #listener: PolicyListener;
   readonly #succession: Succession;
@@ -192,6 +195,7 @@ export class Policy implements FollowedGuard {
 
   onApplied(stream: PolicyStream, applied: Applied): void {
     const { revision } = this;
+    if (applied === "snapshot") this.#setSource(stream);
     if (!this.#isCutOff) this.floor = revision;
     for (const done of [...this.#awaiting]) done();
     const reauthorized = this.#notify(revision, applied);
@@ -202,6 +206,13 @@ export class Policy implements FollowedGuard {
       stream.unacknowledged--;
       stream.acknowledge(revision);
     });
+  }
+
+  #setSource(stream: PolicyStream | undefined): void {
+    this.#endSource();
+    const ended = new AbortController();
+    this.source = stream && { channel: stream.authority.channel, signal: ended.signal };
+    this.#endSource = () => ended.abort();
   }
 
   #notify(revision: bigint, applied: Applied): Promise<void> | undefined {
@@ -224,6 +235,7 @@ export class Policy implements FollowedGuard {
   }
 
   onLost({ state }: PolicyStream): void {
+    this.#setSource(undefined);
     // A message did not fit, and a part of it may have been applied.
     if (state.revision === undefined) this.lease.cut(this.leaseTime);
   }

@@ -138,7 +138,10 @@ const delegating: Kind = {
     const caller = { enrolment: "front", sha256: hashToken(SERVICE.enrolment).toString("hex") };
     return async (changes) => {
       const journal = { ...changes, follow: () => () => undefined } as unknown as Journal;
-      const { issue } = delegation({ journal, leaseMs: 5_000 }).implementation;
+      const { issue } = delegation({
+        journal,
+        leases: { leaseMs: 5_000, confirmed: journal.state.revision },
+      }).implementation;
       const request = { resource: "service:orders:Orders.Add", actingFor, namespace: "" };
       try {
         const { context: text } = await issue!(request, { ...context, caller } as unknown as BuiltInContext);

@@ -2,6 +2,7 @@
 // grant the call to the service and to its caller.
 import t from "tap";
 import { PORTICO } from "../../../services/auth/log/changelog/journal.js";
+import { readAssertion } from "../../../src/access/assertions/caller-assertion.js";
 import { RuleSet } from "../../../src/access/decide/rules.js";
 import { Code } from "../../../src/errors.js";
 import { AccountsService } from "../../../src/gen/portico/auth/v1/accounts.js";
@@ -142,6 +143,17 @@ t.test("nothing is signed for a service whose enrolment ends while the authority
   await elsewhere.commit(PORTICO, () => [{ $case: "enrolmentDeleted", value: deleted }]);
   released.resolve();
   await t.rejects(issued, { code: Code.UNAUTHENTICATED });
+});
+
+t.test("an assertion names no revision that only this reading of the log has shown", async (t) => {
+  const shared = openMemoryStore({ mayBeStale: true, time: Date.now });
+  const { issue, front } = await scene(t, { store: shared, leaseMs: 60_000 });
+  const elsewhere = await openJournal(shared);
+  // As a demoted primary of Postgres may show a change that is gone.
+  const revision = await elsewhere.commit(PORTICO, () => [
+    { $case: "ruleDeleted", value: { namespace: "default", id: "staff" } },
+  ]);
+  t.ok(Number(readAssertion(await issue(front))?.revision) < revision);
 });
 
 t.test("refuses endpoints of the authority, and resources that are not endpoints", async (t) => {

@@ -76,6 +76,8 @@ export class Leases {
   readonly #restrictions: () => readonly string[];
   readonly #now: () => number;
   readonly #log: Logger;
+  /** The newest revision that a pong has named: no other history has another one of its number. */
+  confirmed = 0;
   readonly #holders = new Set<Holder>();
   /**
    * Guards whose stream broke, merged for each owner, so that reopening streams takes no memory.
@@ -162,6 +164,7 @@ export class Leases {
   grant(holder: Holder, revision: number): void {
     holder.granted = this.#now();
     holder.named = revision;
+    this.confirmed = Math.max(this.confirmed, revision);
   }
 
   applied(holder: Holder, revision: number): void {
