@@ -37,6 +37,8 @@ t.test("connected apps", { timeout: 240_000 }, async (t) => {
     t.equal(await rows.count(), 2);
     t.equal(await page.getByRole("columnheader", { name: "Account" }).count(), 0);
     const own = rows.filter({ hasText: "calendar" });
+    // The console counts endpoints when it has read the catalogue.
+    await own.getByText(/of 11 endpoints/).waitFor();
     t.match(await own.innerText(), /helloworld\s+2 of 11 endpoints/);
     t.match(await own.innerText(), /in 30 days/);
     t.match(await rows.filter({ hasText: "notes" }).innerText(), /Everything its account may/);
