@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { createHash, X509Certificate } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, chromium, type Page, type Request } from "playwright-core";
+import { type Browser, chromium, type Page, type Request, type Route } from "playwright-core";
 import type { Test } from "tap";
 import { FULL } from "../../support/full.js";
 import { until } from "../../support/until.js";
@@ -109,6 +109,15 @@ export async function visit(
 
 /** The requests of each page that have not ended. */
 const requestsOf = new WeakMap<Page, Set<Request>>();
+
+/** Handles requests of the page from now on. A page that was left needs no response. */
+export async function intercept(page: Page, glob: string, handle: (route: Route) => Promise<void>): Promise<void> {
+  await page.route(glob, (route) =>
+    handle(route).catch((error: Error) => {
+      if (!/disposed|closed/.test(error.message)) throw error;
+    }),
+  );
+}
 
 /**
  * Waits until the page has been drawn and all its requests have ended. Playwright's "networkidle"

@@ -3,7 +3,7 @@
 import t from "tap";
 import { sampleOf } from "../../support/full.js";
 import { seriousFaults } from "./axe.js";
-import { ADMIN_PASSWORD, checkClean, screenshot } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, intercept, screenshot } from "./browser.js";
 import { chooseFor, overflow, visitConsole } from "./console-browser.js";
 
 const HOSTILE = '<img src=x onerror="document.title=1">';
@@ -148,7 +148,7 @@ t.test("the pages of the console", { timeout: 180_000 }, async (t) => {
     ["Accounts", "Accounts/List", "accounts", "name"],
   ] as const) {
     await t.test(`${title}: names that look like markup are shown as text, wherever they come from`, async (t) => {
-      await page.route(`**/v1/auth/${endpoint}`, async (route) => {
+      await intercept(page, `**/v1/auth/${endpoint}`, async (route) => {
         const response = await (await route.fetch()).json();
         response[list][0][field] = HOSTILE;
         await route.fulfill({ json: response });

@@ -2,7 +2,7 @@
 // the first ones says so: the choice of a key's owner, and the search.
 import type { Page } from "playwright-core";
 import t from "tap";
-import { open } from "./browser.js";
+import { intercept, open } from "./browser.js";
 import { visitAgain } from "./console-browser.js";
 
 /** More than a list of the console shows, in pages as the authority returns them. */
@@ -11,7 +11,7 @@ const PAGE = 1_000;
 
 /** Lists many before the real ones. */
 async function listMany(page: Page, endpoint: string, member: string, nameOf: string): Promise<void> {
-  await page.route(`**/v1/auth/${endpoint}`, async (route) => {
+  await intercept(page, `**/v1/auth/${endpoint}`, async (route) => {
     const { pageToken = "" } = route.request().postDataJSON() as { pageToken?: string };
     const at = Number(pageToken);
     const response = await route.fetch({ postData: "{}" });

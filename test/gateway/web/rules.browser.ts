@@ -3,7 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import t, { type Test } from "tap";
 import type { Endpoints } from "../../../src/api/types.js";
 import { seriousFaults } from "./axe.js";
-import { ADMIN_PASSWORD, checkClean, open, screenshot } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, intercept, open, screenshot } from "./browser.js";
 import { chooseFor, hold, overflow, visitAgain } from "./console-browser.js";
 
 type Preview = Endpoints["auth/Rules/Preview"]["response"];
@@ -40,7 +40,7 @@ function manyEffects(): Preview {
 /** The endpoints that the registry lists, as if there were many more. */
 async function listMany(page: Page): Promise<void> {
   const endpoints = Array.from({ length: MANY }, (_, at) => ({ resource: `service:many:Many.Call${at}` }));
-  await page.route("**/registry/list", async (route) => {
+  await intercept(page, "**/registry/list", async (route) => {
     const response = await route.fetch();
     const { services } = (await response.json()) as { services: object[] };
     await route.fulfill({ json: { services: [...services, { ...services[0], name: "many", endpoints }] } });

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { seriousFaults } from "./axe.js";
-import { ADMIN_PASSWORD, checkClean, open, screenshot, untilSettled, untilTrue } from "./browser.js";
+import { ADMIN_PASSWORD, checkClean, intercept, open, screenshot, untilSettled, untilTrue } from "./browser.js";
 import { overflow, visitAgain } from "./console-browser.js";
 
 t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
@@ -144,7 +144,7 @@ t.test("usage, attention and audit", { timeout: 120_000 }, async (t) => {
     const rejected = [
       { service: "orders", id: "i-1", error: "two files define Order", time: new Date().toISOString() },
     ];
-    await page.route("**/v1/registry/Services/List", async (route) => {
+    await intercept(page, "**/v1/registry/Services/List", async (route) => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...(await response.json()), rejected } });
     });
