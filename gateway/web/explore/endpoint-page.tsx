@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSession } from "../session/session.js";
-import { replaceAddress, useEntry } from "../state/router.js";
+import { isShown, replaceAddress, useEntry } from "../state/router.js";
 import { Badge } from "../ui/badge.js";
 import { Button } from "../ui/button.js";
 import { copy } from "../ui/copy-button.js";
@@ -150,7 +150,8 @@ function useRememberedCall(endpoint: Endpoint, described: EndpointDocument | und
     const fragment = fragmentOf(stored);
     const shown = fragment.length > MAX_FRAGMENT ? "" : fragment;
     const write = () => {
-      if (shown !== location.hash) replaceAddress(location.pathname + location.search + shown);
+      // Another page may have been opened a moment ago, and this one still be drawn.
+      if (isShown(entry) && shown !== location.hash) replaceAddress(location.pathname + location.search + shown);
     };
     // A link that had a token or a damaged request does not stay in the address.
     if (isFirst.current) write();

@@ -37,6 +37,11 @@ export function useEntry(): string {
   return useStore(entry);
 }
 
+/** Whether the entry of the history with this name is shown, also before its page is drawn. */
+export function isShown(name: string): boolean {
+  return name === entry.value;
+}
+
 /** Opens a page. @param to its path, which may have a query and a fragment */
 export function navigate(to: string): void {
   // The event of the last scrolling may come only after this.

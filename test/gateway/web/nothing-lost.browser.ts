@@ -198,6 +198,20 @@ t.test("the page of an endpoint", { timeout: 200_000 }, async (t) => {
     await untilTrue(page, "document.querySelector('.form input')?.value === 'once'");
   });
 
+  await t.test("a call opened again keeps its request while the page before still writes its address", async (t) => {
+    await page.goto("about:blank");
+    await page.goto(FAIL);
+    await page.locator(".recent-calls a").first().waitFor({ state: "attached" });
+    await page.evaluate(`{
+      document.querySelector(".recent-calls a").click();
+      // A busy computer: the time until the address is written ends before the next page is drawn.
+      const end = performance.now() + 400;
+      while (performance.now() < end);
+    }`);
+    await ready(page);
+    t.equal(await box(page, "name").inputValue(), "once");
+  });
+
   await t.test("an error leads to its field, also if that is folded away", async (t) => {
     await page.goto(SHOP);
     await openJson(page);
