@@ -169,6 +169,17 @@ async function openWebSocket(port: number, page: string): Promise<unknown> {
   }
 }
 
+/**
+ * The status of an error that comes before the request was read. Caddy then resets the stream at
+ * once, which grpc-js takes for an end without a status in 2 of 100 calls (docs/proxies.md).
+ */
+async function errorByGrpc(client: Client): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    const status = String(await callByGrpc(client, "None"));
+    if (!status.includes("RST_STREAM with code 0") || tries === 5) return status;
+  }
+}
+
 async function tryCalls(t: Test, port: number): Promise<void> {
   const json = await ask(port, "/helloworld/call", { name: "Ada" });
   t.same([json.status, JSON.parse(json.body)], [200, HELLO], "JSON over HTTP/1.1");
@@ -176,7 +187,7 @@ async function tryCalls(t: Test, port: number): Promise<void> {
   const client = grpcClient(t, port);
   t.equal(await callByGrpc(client), "Hello Ada", "gRPC");
   t.same(await streamByGrpc(client), Array(3).fill("Hello Ada"), "gRPC that streams");
-  t.match(await callByGrpc(client, "None"), /^12 UNIMPLEMENTED: /, "an error of gRPC");
+  t.match(await errorByGrpc(client), /^12 UNIMPLEMENTED: /, "an error of gRPC");
   t.same(await openWebSocket(port, `https://${HOST}`), HELLO, "a WebSocket of a page of the host");
   t.equal(await openWebSocket(port, "https://evil.example"), 403, "a WebSocket of another page");
 }
