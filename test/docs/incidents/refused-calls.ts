@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createAuthority } from "../../http2/certificates.js";
 import { call } from "../../support/process.js";
 import { until } from "../../support/until.js";
+import type { Incident } from "../incident.js";
 import { GREET, greet, isReady, isWell, logIn, type Play, readyz } from "./play.js";
 
 const RESOURCE = "service:helloworld:Helloworld.Call";
@@ -73,17 +74,13 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
   },
 
   async "a service has no instance"(to) {
-    await to.start("authority", { PORTICO_ADMIN: "127.0.0.1:0" });
-    const own = { PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
-    const service = await to.start("service helloworld", own);
-    await to.start("gateway");
-    await isWell(to);
+    const { service, startService } = await startRoles(to);
     await service.stop("SIGKILL");
     await until(async () => (await greet(to)).status === 404);
     to.sees([(await greet(to)).body], 0, 1);
     await logIn(to);
     to.values.SERVICE = "helloworld";
-    to.machine["systemctl start"] = () => to.start("service helloworld", own);
+    to.machine["systemctl start"] = startService;
     const [listed, examined] = await to.follows(2);
     to.t.notMatch(listed?.output, /helloworld/);
     to.t.match(examined?.output, /ready/);
@@ -92,11 +89,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
   },
 
   async "a service hangs, or is slow"(to) {
-    await to.start("authority", { PORTICO_ADMIN: "127.0.0.1:0" });
-    const own = { PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
-    const service = await to.start("service helloworld", own);
-    await to.start("gateway");
-    await isWell(to);
+    const { service, startService } = await startRoles(to);
     service.child.kill("SIGSTOP");
     const seen = [await to.tries(`curl -s -H 'Grpc-Timeout: 1S' '${to.url}${GREET}'`)];
     await until(async () => {
@@ -108,7 +101,7 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     to.values.SERVICE = "helloworld";
     to.machine["systemctl restart"] = async () => {
       await service.stop("SIGKILL");
-      await to.start("service helloworld", own);
+      await startService();
     };
     await to.follows();
     await isWell(to);
@@ -196,3 +189,14 @@ export const REFUSED_CALLS: Readonly<Record<string, Play>> = {
     to.t.notMatch(await ask(), /is not served/);
   },
 };
+
+/** Starts an authority, helloworld and a gateway, each in its own process. */
+async function startRoles(to: Incident) {
+  await to.start("authority", { PORTICO_ADMIN: "127.0.0.1:0" });
+  const own = { PORTICO_GRPC: "127.0.0.1:0", PORTICO_ADMIN: "127.0.0.1:0" };
+  const startService = () => to.start("service helloworld", own);
+  const service = await startService();
+  await to.start("gateway");
+  await isWell(to);
+  return { service, startService };
+}
